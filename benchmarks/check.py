@@ -1,11 +1,12 @@
-"""The checker's claims, measured: it accepts the certificates of real texts, they are small, and checking is quick.
+"""The checker's claims, measured: it accepts the certificates of real texts, they are small, and
+checking is quick.
 
     python benchmarks/check.py [--data ../shared/data] [--texts 5] [--seconds 10] [--out check.md]
 
-For every bundled model and every perturbation set, `--texts` texts of the model's own test set are explained without
-the self-check and the certificates checked from their bytes: 5 models × 9 sets × 5 texts are 225. Times are CPU
-seconds of one thread, so that a busy machine does not matter; a ratio is checking time to search time of one text.
-Prints a Markdown table. No text is kept.
+For every bundled model and every perturbation set, `--texts` texts of the model's own test set are
+explained without the self-check and the certificates checked from their bytes: 5 models × 9 sets ×
+5 texts are 225. Times are CPU seconds of one thread, so that a busy machine does not matter; a
+ratio is checking time to search time of one text. Prints a Markdown table. No text is kept.
 """
 
 from __future__ import annotations
@@ -48,19 +49,28 @@ class Run:
 
 def texts(data: Path, model: str, count: int) -> list[str]:
     """Texts spread over the model's test set."""
-    with gzip.open(data / DATA[model.split("-")[0]] / "test.csv.gz", "rt", encoding="utf8", newline="") as file:
+    with gzip.open(
+        data / DATA[model.split("-")[0]] / "test.csv.gz", "rt", encoding="utf8", newline=""
+    ) as file:
         rows = [row["text"] for row in csv.DictReader(file)]
     return rows[:: max(1, len(rows) // count)][:count]
 
 
 def synonyms(data: Path) -> dict[str, list[str]]:
-    with gzip.open(data / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf8") as file:
+    with gzip.open(
+        data / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf8"
+    ) as file:
         found = json.load(file)
-    return {word: [str(pair[0] if isinstance(pair, list) else pair) for pair in near] for word, near in found.items()}
+    return {
+        word: [str(pair[0] if isinstance(pair, list) else pair) for pair in near]
+        for word, near in found.items()
+    }
 
 
 def sets(swaps: dict[str, list[str]]) -> dict[str, Callable[[sf.Text], Perturbation]]:
-    """The perturbation sets; swaps only for the words of the text, as they would go into a certificate."""
+    """The perturbation sets; swaps only for the words of the text, as they would go into a
+    certificate.
+    """
     return {
         "k-NN box, k = 10": lambda _: sf.KNNBox(10),
         "k-NN box, k = 25": lambda _: sf.KNNBox(25),
@@ -68,9 +78,13 @@ def sets(swaps: dict[str, list[str]]) -> dict[str, Callable[[sf.Text], Perturbat
         "ball, p = inf, ε = 0.2": lambda _: sf.EpsilonBall(0.2),
         "ball, p = 2, ε = 0.4": lambda _: sf.EpsilonBall(0.4, 2),
         "ball, p = 1, ε = 0.5": lambda _: sf.EpsilonBall(0.5, 1),
-        "word swaps": lambda text: sf.WordSwap({w: swaps[w][:SUBSTITUTES] for w in sorted({*text.tokens} & {*swaps})}),
+        "word swaps": lambda text: sf.WordSwap(
+            {w: swaps[w][:SUBSTITUTES] for w in sorted({*text.tokens} & {*swaps})}
+        ),
         "deletion": lambda _: sf.Deletion(),
-        "removal or swap": lambda text: sf.RemoveOrSwap({w: swaps[w][:4] for w in sorted({*text.tokens} & {*swaps})}),
+        "removal or swap": lambda text: sf.RemoveOrSwap(
+            {w: swaps[w][:4] for w in sorted({*text.tokens} & {*swaps})}
+        ),
     }
 
 
@@ -83,16 +97,38 @@ def clocked(action: Callable[[], object]) -> tuple[object, float]:
     return found, time.process_time() - started
 
 
-def run(classifier: sf.Classifier, model: str, kind: str, source: str, chosen: Perturbation, seconds: float) -> Run:
+def run(
+    classifier: sf.Classifier,
+    model: str,
+    kind: str,
+    source: str,
+    chosen: Perturbation,
+    seconds: float,
+) -> Run:
     result, search = clocked(
-        lambda: sf.explain(classifier, source, perturbation=chosen, seconds=seconds, self_check=False)
+        lambda: sf.explain(
+            classifier, source, perturbation=chosen, seconds=seconds, self_check=False
+        )
     )
     if not isinstance(result, sf.Explanation) or result.certificate is None:
-        return Run(model, kind, getattr(result, "status", "error"), "", False, 0, search, 0.0, str(result))
+        return Run(
+            model, kind, getattr(result, "status", "error"), "", False, 0, search, 0.0, str(result)
+        )
     data = result.certificate.data
     found, check = clocked(lambda: sf.check(data, classifier))
-    accepted, claim = not isinstance(found, sf.SufficeError), result.certificate.claim["kind"]
-    return Run(model, kind, result.status, claim, accepted, len(data), search, check, "" if accepted else str(found))
+    accepted = not isinstance(found, sf.SufficeError)
+    claim = result.certificate.claim["kind"]
+    return Run(
+        model,
+        kind,
+        result.status,
+        claim,
+        accepted,
+        len(data),
+        search,
+        check,
+        "" if accepted else str(found),
+    )
 
 
 def runs(data: Path, models: Sequence[str], count: int, seconds: float) -> Iterator[Run]:
@@ -113,24 +149,37 @@ def row(name: str, found: Sequence[Run]) -> str:
     optimal = sum(r.status == "optimal" for r in found)
     sizes = [r.bytes / 1000 for r in made]
     return (
-        f"| {name} | {len(found)} | {len(made)} | {optimal} | {np.mean([r.accepted for r in made]):.1%} "
-        f"| {np.median(sizes):.1f} / {max(sizes):.0f} | {1000 * np.median([r.search for r in made]):.0f} "
+        f"| {name} | {len(found)} | {len(made)} | {optimal} | "
+        f"{np.mean([r.accepted for r in made]):.1%} "
+        f"| {np.median(sizes):.1f} / {max(sizes):.0f} | "
+        f"{1000 * np.median([r.search for r in made]):.0f} "
         f"| {1000 * np.median([r.check for r in made]):.0f} | {np.median(ratios):.2f} |"
     )
 
 
 def table(found: Sequence[Run]) -> str:
-    head = "| | texts | certificates | optimal | accepted | KB, median / max | search, ms | check, ms | ratio |"
-    models, kinds = (dict.fromkeys(names) for names in ([r.model for r in found], [r.kind for r in found]))
+    head = (
+        "| | texts | certificates | optimal | accepted | KB, median / max | search, ms | check, "
+        "ms | ratio |"
+    )
+    models, kinds = (
+        dict.fromkeys(names) for names in ([r.model for r in found], [r.kind for r in found])
+    )
     lines = [head, "|---|---|---|---|---|---|---|---|---|"]
     lines += [row(f"`{name}`", [r for r in found if r.model == name]) for name in models]
     lines += [row(name, [r for r in found if r.kind == name]) for name in kinds]
-    rejected = [f"REJECTED {r.model}, {r.kind}, {r.claim}: {r.reason}" for r in found if r.claim and not r.accepted]
+    rejected = [
+        f"REJECTED {r.model}, {r.kind}, {r.claim}: {r.reason}"
+        for r in found
+        if r.claim and not r.accepted
+    ]
     return "\n".join([*lines, row("**all**", found), *([""] if rejected else []), *rejected])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--models", default=",".join(bundled()))
     parser.add_argument("--texts", type=int, default=5, help="of each model and perturbation set")

@@ -1,4 +1,5 @@
-"""The floor: processor seconds of a typical explanation, of `import suffice`, and of `suffice explain` from the shell.
+"""The floor: processor seconds of a typical explanation, of `import suffice`, and of `suffice
+explain` from the shell.
 
     python benchmarks/floor.py --data ../shared/data
 
@@ -6,8 +7,9 @@ It uses public names only, so that it measures an older version too, side by sid
 
     PYTHONPATH=/path/to/older/src python benchmarks/floor.py --data ../shared/data
 
-Explanations have their certificate and its check, with the defaults; the classifier is loaded anew for each of three
-rounds, of which the best counts. What the shell starts is started three times too, once the bytecode is there.
+Explanations have their certificate and its check, with the defaults; the classifier is loaded anew
+for each of three rounds, of which the best counts. What the shell starts is started three times
+too, once the bytecode is there.
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ CASES = (("sst-fc25", 10), ("sst-fc25", 15), ("sst-cnn25", 15))
 COMMANDS = {
     "import numpy": ["-c", "import numpy"],
     "import suffice": ["-c", "import suffice"],
-    "suffice explain": ["-m", "suffice.cli", "explain", "This film is a wonderful, moving and funny piece of work"],
+    "suffice explain": [
+        "-m",
+        "suffice.cli",
+        "explain",
+        "This film is a wonderful, moving and funny piece of work",
+    ],
 }
 ROUNDS = 3
 
@@ -41,7 +48,8 @@ def explaining(model: str, k: int, texts: list[str]) -> float:
 
 
 def _round(model: str, k: int, texts: list[str]) -> float:
-    classifier, near = sf.load(model), sf.KNNBox(k)
+    classifier = sf.load(model)
+    near = sf.KNNBox(k)
     sf.explain(classifier, "unmeasured", perturbation=near)
     started = time.process_time()
     for text in texts:
@@ -77,14 +85,19 @@ def read(data: str, count: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", default="../shared/data")
     parser.add_argument("--texts", type=int, default=25)
     args = parser.parse_args()
     texts = read(args.data, args.texts)
     print("| what | CPU s |\n|---|---|")
     for model, k in CASES:
-        print(f"| {len(texts)} texts, {model}, k = {k} | {explaining(model, k, texts):.2f} |", flush=True)
+        print(
+            f"| {len(texts)} texts, {model}, k = {k} | {explaining(model, k, texts):.2f} |",
+            flush=True,
+        )
     with tempfile.TemporaryDirectory() as bytecode:
         for name, arguments in COMMANDS.items():
             print(f"| `{name}` | {starting(arguments, bytecode):.3f} |", flush=True)

@@ -1,16 +1,20 @@
-"""Growth: what an explanation costs as one size grows and the others stay, on networks that are trained here.
+"""Growth: what an explanation costs as one size grows and the others stay, on networks that are
+trained here.
 
-    python benchmarks/growth.py /path/to/data [--rows words width ...] [--texts 3] [--seconds 30] [--out table.md]
+    python benchmarks/growth.py /path/to/data [--rows words width ...] [--texts 3] [--seconds 30]
+    [--out table.md]
 
-The data folder has sst2/ and imdb/ with train.csv.gz and test.csv.gz (`text,label`). Each row trains one small network
-with a fixed seed (a minute or less), explains test texts of at least half its length, and checks every certificate.
-Every answer is told on the standard error as it comes (cost / lower bound). Times are processor seconds of `sf.explain`
-with its certificate, without the check, and so is the limit, a quarter of which is kept for the check. `--rows` chooses
-families; without it all of them are measured, which takes a quarter of an hour with the default texts and seconds.
-Widths: "n and 16" is what trained networks of the bundled kind look like with a wider first layer; "2 layers of n" is
-far harder. "reviews" is learnt by `suffice train` from all reviews, not from 8,000 without any regularisation as the
-other rows, and asked about texts that fill it. "dropout" are TextCNNs that learn for ten epochs with half of the maxima
-left out at random, as Kim's did (right on some 76 % of the test sentences; the others, of two epochs, on 62 to 68 %).
+The data folder has sst2/ and imdb/ with train.csv.gz and test.csv.gz (`text,label`). Each row
+trains one small network with a fixed seed (a minute or less), explains test texts of at least half
+its length, and checks every certificate. Every answer is told on the standard error as it comes
+(cost / lower bound). Times are processor seconds of `sf.explain` with its certificate, without the
+check, and so is the limit, a quarter of which is kept for the check. `--rows` chooses families;
+without it all of them are measured, which takes a quarter of an hour with the default texts and
+seconds. Widths: "n and 16" is what trained networks of the bundled kind look like with a wider
+first layer; "2 layers of n" is far harder. "reviews" is learnt by `suffice train` from all reviews,
+not from 8,000 without any regularisation as the other rows, and asked about texts that fill it.
+"dropout" are TextCNNs that learn for ten epochs with half of the maxima left out at random, as
+Kim's did (right on some 76 % of the test sentences; the others, of two epochs, on 62 to 68 %).
 """
 
 from __future__ import annotations
@@ -40,7 +44,9 @@ VOCABULARY = 5000
 
 @dataclass(frozen=True)
 class Shape:
-    """A network: fully connected with `hidden` layers, or with `filters` each of the widths 3, 4 and 5."""
+    """A network: fully connected with `hidden` layers, or with `filters` each of the widths 3, 4
+    and 5.
+    """
 
     data: str = "sst2"
     length: int = 25
@@ -68,14 +74,20 @@ FAMILIES: dict[str, list[Row]] = {
     "width": [Row(f"layers of {n} and 16", Shape(hidden=(n, 16))) for n in (64, 128, 256, 512)],
     "widths": [Row(f"2 layers of {n}", Shape(hidden=(n, n))) for n in (16, 64, 128, 256, 512)],
     "filters": [Row(f"3 × {n} filters", Shape(filters=n)) for n in (8, 16, 32, 100)],
-    "filters10": [Row(f"3 × {n} filters, k = 10", Shape(filters=n), sf.KNNBox(10)) for n in (8, 16, 32)],
+    "filters10": [
+        Row(f"3 × {n} filters, k = 10", Shape(filters=n), sf.KNNBox(10)) for n in (8, 16, 32)
+    ],
     "dropout": [
         Row(f"3 × {n} filters, dropout, k = {k}", Shape(filters=n), sf.KNNBox(k), dropped=True)
         for k in (3, 10)
         for n in (8, 16, 32)
     ],
     "kim": [
-        Row(f"3 × 100 filters, 56 words × {n}, {what}", Shape(length=56, dimension=n, filters=100), perturbation)
+        Row(
+            f"3 × 100 filters, 56 words × {n}, {what}",
+            Shape(length=56, dimension=n, filters=100),
+            perturbation,
+        )
         for n, what, perturbation in (
             (100, "removed", sf.Deletion()),
             (100, "removed or swapped", BundledSubstitutes()),
@@ -85,7 +97,12 @@ FAMILIES: dict[str, list[Row]] = {
         )
     ],
     "balls": [
-        Row(f"imdb-fc100, ε = {size:g}", Shape("imdb", 100, hidden=(16, 8)), sf.EpsilonBall(size), "imdb-fc100")
+        Row(
+            f"imdb-fc100, ε = {size:g}",
+            Shape("imdb", 100, hidden=(16, 8)),
+            sf.EpsilonBall(size),
+            "imdb-fc100",
+        )
         for size in (0.05, 0.1)
     ],
     "long": [Row("200 words × 50, 1M weights", Shape("imdb", 200, 50, (100, 20)))],
@@ -94,7 +111,9 @@ FAMILIES: dict[str, list[Row]] = {
 
 def main() -> None:
     args = parse()
-    time.monotonic = time.process_time  # the limit as well, so that a busy machine does not cut answers short
+    time.monotonic = (
+        time.process_time
+    )  # the limit as well, so that a busy machine does not cut answers short
     lines = [
         "| grows | texts | optimal | median s | max s | largest gap | words | check s | MB |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -110,14 +129,25 @@ def main() -> None:
 
 def measured(row: Row, args: argparse.Namespace) -> str:
     classifier = _classifier(row, Path(args.data))
-    times, checks, gaps, costs = [], [], [], []
+    times = []
+    checks = []
+    gaps = []
+    costs = []
     for text in texts(Path(args.data), row.shape, args.texts, row.least):
         started = time.process_time()
         found = sf.explain(
-            classifier, text, perturbation=row.perturbation or sf.KNNBox(3), seconds=args.seconds, self_check=False
+            classifier,
+            text,
+            perturbation=row.perturbation or sf.KNNBox(3),
+            seconds=args.seconds,
+            self_check=False,
         )
         times.append(time.process_time() - started)
-        print(f"{row.name}: {found.cost:g} / {found.lower_bound:g}, {times[-1]:.2f} s", file=sys.stderr, flush=True)
+        print(
+            f"{row.name}: {found.cost:g} / {found.lower_bound:g}, {times[-1]:.2f} s",
+            file=sys.stderr,
+            flush=True,
+        )
         gaps.append(found.cost - found.lower_bound)
         costs.append(found.cost)
         started = time.process_time()
@@ -165,12 +195,16 @@ def trained(shape: Shape, data: Path, dropped: bool = False) -> sf.Classifier:
     counts = Counter(word for words, _ in rows for word in words)
     vocabulary = ["<PAD>", "<UNK>", *(word for word, _ in counts.most_common(VOCABULARY))]
     lookup = {word: i for i, word in enumerate(vocabulary)}
-    index = torch.tensor([padded([lookup.get(word, 1) for word in words], shape.length) for words, _ in rows])
+    index = torch.tensor(
+        [padded([lookup.get(word, 1) for word in words], shape.length) for words, _ in rows]
+    )
     labels = torch.tensor([label for _, label in rows])
     embedding = torch.nn.Embedding(len(vocabulary), shape.dimension)
     torch.nn.init.normal_(embedding.weight, std=0.3)
     layers = torch.nn.ModuleList(_layers(torch, shape))
-    optimiser = torch.optim.Adam([*embedding.parameters(), *layers.parameters()], lr=2e-3 if shape.filters else 5e-3)
+    optimiser = torch.optim.Adam(
+        [*embedding.parameters(), *layers.parameters()], lr=2e-3 if shape.filters else 5e-3
+    )
     for _ in range(10 if dropped else 2 if shape.filters else 4):
         for batch in torch.randperm(len(rows)).split(64):
             scores = _scores(torch, shape, layers, embedding(index[batch]), 0.5 if dropped else 0.0)
@@ -178,7 +212,9 @@ def trained(shape: Shape, data: Path, dropped: bool = False) -> sf.Classifier:
             torch.nn.functional.cross_entropy(scores, labels[batch]).backward()
             optimiser.step()
     table = embedding.weight.detach().numpy().astype(float)
-    return sf.Classifier(_network(shape, layers), table, vocabulary, ["negative", "positive"], shape.length)
+    return sf.Classifier(
+        _network(shape, layers), table, vocabulary, ["negative", "positive"], shape.length
+    )
 
 
 def _layers(torch: Any, shape: Shape) -> list[Any]:
@@ -239,8 +275,12 @@ def padded(index: list[int], length: int) -> list[int]:
 
 
 def texts(data: Path, shape: Shape, count: int, least: int = 0) -> Iterator[str]:
-    """Test texts of at least half the length (of a third for 50 words and more of SST, where few are longer)."""
-    least = least or (shape.length // 2 if shape.length < 50 or shape.data != "sst2" else shape.length // 3)
+    """Test texts of at least half the length (of a third for 50 words and more of SST, where few
+    are longer).
+    """
+    least = least or (
+        shape.length // 2 if shape.length < 50 or shape.data != "sst2" else shape.length // 3
+    )
     for text, _ in read(data / shape.data / "test.csv.gz", 4000):
         if count and len(pieces(text)) >= least:
             count -= 1
@@ -248,7 +288,9 @@ def texts(data: Path, shape: Shape, count: int, least: int = 0) -> Iterator[str]
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data")
     parser.add_argument("--rows", nargs="*", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--texts", type=int, default=3)

@@ -1,12 +1,14 @@
-"""Benchmark of the oracle: the questions of a greedy descent, put to ours, to HiGHS and to Marabou in one run.
+"""Benchmark of the oracle: the questions of a greedy descent, put to ours, to HiGHS and to Marabou
+in one run.
 
     python benchmarks/oracle.py --data ../shared/data --out oracle.md
     python benchmarks/oracle.py --quick
     python benchmarks/oracle.py --parts bulk ablation --models sst-fc25
 
-A descent frees the words of a real test text one by one, the least harmful first, and keeps free what is proved.
-Its questions are "near" where attacks and plain bounds both fail, else "easy". Every oracle gets the same questions
-one at a time, on one thread; "batch" puts all questions of a text to ours at once.
+A descent frees the words of a real test text one by one, the least harmful first, and keeps free
+what is proved. Its questions are "near" where attacks and plain bounds both fail, else "easy".
+Every oracle gets the same questions one at a time, on one thread; "batch" puts all questions of a
+text to ours at once.
 """
 
 from __future__ import annotations
@@ -29,13 +31,13 @@ from threadpoolctl import threadpool_limits
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.saved import bundled, load
-from suffice.prove.bounds import ascent
-from suffice.prove.branch import rounds, units
-from suffice.prove.oracles import bounds as oracles
-from suffice.prove.oracles import make_oracle
-from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
 from suffice.sets.perturbations import KNNBox
+from suffice.verify.contract import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.verify.nets import bounds_oracle as oracles
+from suffice.verify.nets.bounds_oracle import BoundsOracle
+from suffice.verify.nets.branch import loop, unit_branching
+from suffice.verify.nets.crown import ascent
+from suffice.verify.solvers import make_oracle
 
 TEXTS = {"sst-fc25": "sst2/test", "sst-cnn25": "sst2/test", "imdb-fc100": "imdb/test"}
 KS = (10, 25)
@@ -52,7 +54,9 @@ class Question:
     near: bool
 
     def __str__(self) -> str:
-        fixed, free = (np.flatnonzero(self.problem.features & m).tolist() for m in (~self.free, self.free))
+        fixed, free = (
+            np.flatnonzero(self.problem.features & m).tolist() for m in (~self.free, self.free)
+        )
         words = f"fixed={fixed}" if len(fixed) < len(free) else f"free={free}"
         return f"{self.model} k={self.k} row={self.row} {words}"
 
@@ -84,12 +88,18 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared/data")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared/data"
+    )
     parser.add_argument("--models", nargs="+", default=list(TEXTS))
     parser.add_argument("--oracles", nargs="+", default=["bounds", "milp", "marabou"])
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--near", type=int, default=40, help="near questions per model; easy ones are twice as many")
+    parser.add_argument(
+        "--near", type=int, default=40, help="near questions per model; easy ones are twice as many"
+    )
     parser.add_argument("--seconds", type=float, default=30.0, help="limit per question")
     parser.add_argument(
         "--large",
@@ -99,7 +109,9 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--large-texts", type=int, default=2)
     parser.add_argument("--out", type=Path, help="write the tables here, too")
-    parser.add_argument("--quick", action="store_true", help="a minute: one model, few questions, no large model")
+    parser.add_argument(
+        "--quick", action="store_true", help="a minute: one model, few questions, no large model"
+    )
     args = parser.parse_args()
     if args.quick:
         args.models, args.near, args.seconds, args.parts = ["sst-fc25"], 8, 10.0, list(PARTS[:3])
@@ -120,7 +132,9 @@ class Report:
             self.path.write_text("\n".join(self.lines) + "\n", encoding="utf-8")
 
     def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        body = ["| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)]
+        body = [
+            "| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)
+        ]
         self.say("", f"### {title}", "", *body)
 
 
@@ -140,8 +154,11 @@ def make_problem(classifier: Classifier, source: str, k: int) -> Problem:
 
 
 def collect(model: str, args: argparse.Namespace) -> list[Question]:
-    """Descents on text after text until enough questions are near; then two easy ones for each of those."""
-    classifier, texts = load(model), read_texts(args.data, TEXTS[model])
+    """Descents on text after text until enough questions are near; then two easy ones for each of
+    those.
+    """
+    classifier = load(model)
+    texts = read_texts(args.data, TEXTS[model])
     easy: list[Question] = []
     near: list[Question] = []
     for row, source in enumerate(texts[:400]):
@@ -163,7 +180,7 @@ def descent(problem: Problem, seconds: float = 5.0) -> Iterator[tuple[Bools, boo
     """The questions of freeing words one by one, and whether each is near the boundary."""
     oracle = BoundsOracle(problem)
     free = np.zeros(len(problem.features), dtype=bool)
-    harm = oracle.attacker.push.min(0)
+    harm = oracle.attacker.word_effects.min(0)
     for word in sorted(np.flatnonzero(problem.features), key=lambda i: -harm[i]):
         asked = free.copy()
         asked[word] = True
@@ -173,14 +190,19 @@ def descent(problem: Problem, seconds: float = 5.0) -> Iterator[tuple[Bools, boo
             free = asked
 
 
-def put(names: Sequence[str], questions: Sequence[Question], seconds: float) -> dict[str, list[Answer]]:
-    """Each question on its own to one oracle after the other, so that a busy machine is unfair to none."""
+def put(
+    names: Sequence[str], questions: Sequence[Question], seconds: float
+) -> dict[str, list[Answer]]:
+    """Each question on its own to one oracle after the other, so that a busy machine is unfair to
+    none.
+    """
     told: dict[str, list[Answer]] = {name: [] for name in names}
     made: dict[str, Any] = {}
     last: Problem | None = None
     for question in questions:
         if question.problem is not last:
-            last, made = question.problem, {name: started(name, question.problem) for name in names}
+            last = question.problem
+            made = {name: started(name, question.problem) for name in names}
         for name, oracle in made.items():
             start = time.perf_counter()
             verdict = oracle.ask(question.free[None], Budget(seconds))[0]
@@ -216,7 +238,9 @@ def compare(questions: Sequence[Question], args: argparse.Namespace, report: Rep
     told = put(args.oracles, questions, args.seconds)
     for model in [*args.models, "all"]:
         for near in (True, False):
-            mine = [i for i, q in enumerate(questions) if model in (q.model, "all") and q.near == near]
+            mine = [
+                i for i, q in enumerate(questions) if model in (q.model, "all") and q.near == near
+            ]
             if mine:
                 _comparison(model, near, mine, questions, told, args, report)
     _disagreements(questions, told, report)
@@ -243,7 +267,8 @@ def _comparison(
 def _statistics(answers: Sequence[Answer], base: float) -> list[str]:
     seconds = np.array([answer.seconds for answer in answers])
     share = float(np.mean([answer.decided for answer in answers]))
-    middle, high = np.median(seconds) * 1e3, np.quantile(seconds, 0.95) * 1e3
+    middle = np.median(seconds) * 1e3
+    high = np.quantile(seconds, 0.95) * 1e3
     total = seconds.sum()
     return [
         f"{share:.1%}",
@@ -255,12 +280,16 @@ def _statistics(answers: Sequence[Answer], base: float) -> list[str]:
     ]
 
 
-def _disagreements(questions: Sequence[Question], told: dict[str, list[Answer]], report: Report) -> None:
+def _disagreements(
+    questions: Sequence[Question], told: dict[str, list[Answer]], report: Report
+) -> None:
     found = []
     for i, question in enumerate(questions):
         kinds = {name: type(answers[i].verdict) for name, answers in told.items()}
         if {Proved, Refuted} <= set(kinds.values()):
-            found.append(f"- {question}: {', '.join(f'{n} {k.__name__}' for n, k in kinds.items())}")
+            found.append(
+                f"- {question}: {', '.join(f'{n} {k.__name__}' for n, k in kinds.items())}"
+            )
     report.say("", f"Disagreements: {len(found)} of {len(questions)}.", *found)
 
 
@@ -282,12 +311,16 @@ def bulk(args: argparse.Namespace, report: Report, count: int = 4096) -> None:
     rng = np.random.default_rng(0)
     rows = []
     for model in args.models:
-        classifier, texts = load(model), read_texts(args.data, TEXTS[model])
+        classifier = load(model)
+        texts = read_texts(args.data, TEXTS[model])
         for k in KS:
             problems = [make_problem(classifier, source, k) for source in texts[:8]]
             timed = [_bulk_of_one(problem, rng, count) for problem in problems]
-            seconds, decided = np.median([s for s, _ in timed]), np.mean([d for _, d in timed])
-            rows.append([model, k, f"{seconds:.3f}", f"{seconds / count * 1e6:.1f}", f"{decided:.1%}"])
+            seconds = np.median([s for s, _ in timed])
+            decided = np.mean([d for _, d in timed])
+            rows.append(
+                [model, k, f"{seconds:.3f}", f"{seconds / count * 1e6:.1f}", f"{decided:.1%}"]
+            )
     head = ["model", "k", "seconds (median of 8 texts)", "µs per question", "decided"]
     report.table(f"{count} random sets, cheap answers in bulk", head, rows)
 
@@ -297,17 +330,19 @@ def _bulk_of_one(problem: Problem, rng: np.random.Generator, count: int) -> tupl
     oracle = BoundsOracle(problem)
     start = time.perf_counter()
     answers = oracle.ask_cheaply(free)
-    return time.perf_counter() - start, float(np.mean([not isinstance(a, Unknown) for a in answers]))
+    return time.perf_counter() - start, float(
+        np.mean([not isinstance(a, Unknown) for a in answers])
+    )
 
 
 # --- what each part brings ---
 
 
-class _SlopesOnly(ascent.Ascent):
+class _SlopesOnly(ascent.ProjectedAdam):
     """Leaves multipliers, which have no upper limit, as they are."""
 
-    def step(self, value: Floats, gradient: Floats) -> Floats:
-        return super().step(value, gradient) if self.most < np.inf else value
+    def update(self, value: Floats, gradient: Floats) -> Floats:
+        return super().update(value, gradient) if self.upper < np.inf else value
 
 
 def _nothing(*_: Any) -> None:
@@ -315,13 +350,13 @@ def _nothing(*_: Any) -> None:
 
 
 WITHOUT: dict[str, tuple[Any, str, Any]] = {
-    "all of it": (units, "STEPS", units.STEPS),
+    "all of it": (unit_branching, "STEPS", unit_branching.ASCENT_STEPS),
     "no optimised slopes before branching": (oracles, "CHEAP_STEPS", 0),
-    "no slopes or multipliers while branching": (units, "STEPS", (0, 0)),
-    "no multipliers": (ascent, "Ascent", _SlopesOnly),
+    "no slopes or multipliers while branching": (unit_branching, "STEPS", (0, 0)),
+    "no multipliers": (ascent, "ProjectedAdam", _SlopesOnly),
     "no attacks first": (BoundsOracle, "_refute", _nothing),
-    "one unit per split": (rounds, "FEW", 1),
-    "one subproblem per round": (rounds, "PER_QUESTION", 1),
+    "one unit per split": (loop, "FEW", 1),
+    "one subproblem per round": (loop, "PER_QUESTION", 1),
 }
 
 
@@ -343,7 +378,11 @@ def ablation(questions: Sequence[Question], args: argparse.Namespace, report: Re
 def scale(args: argparse.Namespace, report: Report) -> None:
     """200 words × 50 dimensions, trained on IMDB: what is decided in 10 seconds per question."""
     classifier = _large(args)
-    texts = [t for t in read_texts(args.data, "imdb/test") if len(classifier.read(t).words) == classifier.length]
+    texts = [
+        t
+        for t in read_texts(args.data, "imdb/test")
+        if len(classifier.read(t).words) == classifier.length
+    ]
     questions = []
     for k in KS:
         for row, source in enumerate(texts[: args.large_texts]):
@@ -351,7 +390,9 @@ def scale(args: argparse.Namespace, report: Report) -> None:
             asked = list(descent(problem, seconds=0.0))
             for close in (True, False):
                 mine = [free for free, near in asked if near == close]
-                questions += [Question("large", k, row, problem, free, close) for free in spread(mine, 4)]
+                questions += [
+                    Question("large", k, row, problem, free, close) for free in spread(mine, 4)
+                ]
     told = put(args.oracles, questions, 10.0)
     report.say("", f"Large: {classifier!r}, {classifier.network.weights:,} weights.")
     for near in (True, False):

@@ -1,14 +1,16 @@
-"""Benchmark of scikit-learn pipelines: how often the cheapest explanation is proved, and in what time.
+"""Benchmark of scikit-learn pipelines: how often the cheapest explanation is proved, and in what
+time.
 
     python benchmarks/pipelines.py --data ../shared/data --out pipelines.md
     python benchmarks/pipelines.py --sets agnews --texts 10 --others 3
 
-TF-IDF with norm l2 (single words, or words and pairs) and logistic regression, trained here on the first 10,000 texts;
-test texts of 30 to 130 words (AG News, four labels) and 60 to 400 words (IMDB). A forest of 100 trees on SST-2, worked
-out in tables. One core; seconds and limits are of the processor, so that a busy machine does not cut answers short.
-Beside it LIME, SHAP (Partition, and Linear: weight times what the value is above its mean over 1,000 training texts),
-Anchors and weights as ELI5 shows them (weight times value), ten words of the last two: their words, and the share that
-a removal of other words refutes.
+TF-IDF with norm l2 (single words, or words and pairs) and logistic regression, trained here on the
+first 10,000 texts; test texts of 30 to 130 words (AG News, four labels) and 60 to 400 words (IMDB).
+A forest of 100 trees on SST-2, worked out in tables. One core; seconds and limits are of the
+processor, so that a busy machine does not cut answers short. Beside it LIME, SHAP (Partition, and
+Linear: weight times what the value is above its mean over 1,000 training texts), Anchors and
+weights as ELI5 shows them (weight times value), ten words of the last two: their words, and the
+share that a removal of other words refutes.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 import suffice as sf
 from suffice.verbs import adapters
 
-TRAINED, SUBSTITUTES = 10_000, 8
+TRAINED = 10_000
+SUBSTITUTES = 8
 LENGTHS = {"agnews": (30, 130), "imdb": (60, 400), "sst2": (8, 25)}
 CHANGES = {"removal": (True, False), "swaps": (False, True), "both": (True, True)}
 
@@ -73,18 +76,29 @@ def main() -> None:
     for name in args.sets:
         for kind in ["forest"] if name == "sst2" else args.models:
             pipeline = trained(args.data, name, kind)
-            box, texts = sf.from_sklearn(pipeline), chosen(args.data, name, args.texts)
+            box = sf.from_sklearn(pipeline)
+            texts = chosen(args.data, name, args.texts)
             model = f"{name}, {kind}"
             print(f"{model}: accuracy {accuracy(args.data, name, pipeline):.3f}", flush=True)
             for change in args.changes:
                 for limit in args.limits:
-                    runs += [explained(model, box, text, change, limit, swaps, args.seconds) for text in texts]
-                    print(row(f"{model}, {change}, {limit}", runs, (model, change, limit)), flush=True)
+                    runs += [
+                        explained(model, box, text, change, limit, swaps, args.seconds)
+                        for text in texts
+                    ]
+                    print(
+                        row(f"{model}, {change}, {limit}", runs, (model, change, limit)), flush=True
+                    )
             means = mean_values(args.data, name, pipeline)
             for explainer in args.explainers:
                 if not (explainer in ("linear shap", "eli5 weights") and kind == "forest"):
-                    few = [" ".join(text.split()) for text in texts[: args.others]]  # SHAP would lose two spaces
-                    others += [other(model, pipeline, box, text, explainer, means, args.seconds) for text in few]
+                    few = [
+                        " ".join(text.split()) for text in texts[: args.others]
+                    ]  # SHAP would lose two spaces
+                    others += [
+                        other(model, pipeline, box, text, explainer, means, args.seconds)
+                        for text in few
+                    ]
     table = report(runs, others)
     print(table)
     if args.out:
@@ -93,11 +107,15 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", default="../shared/data", help="folder with agnews, imdb, sst2 and synonyms")
+    parser.add_argument(
+        "--data", default="../shared/data", help="folder with agnews, imdb, sst2 and synonyms"
+    )
     parser.add_argument("--sets", nargs="+", default=list(LENGTHS), choices=list(LENGTHS))
     parser.add_argument("--models", nargs="+", default=["words", "words and pairs"])
     parser.add_argument("--changes", nargs="+", default=list(CHANGES), choices=list(CHANGES))
-    parser.add_argument("--limits", nargs="+", default=["3", "all"], help="at_most; all: any number")
+    parser.add_argument(
+        "--limits", nargs="+", default=["3", "all"], help="at_most; all: any number"
+    )
     parser.add_argument("--texts", type=int, default=20)
     parser.add_argument("--others", type=int, default=10, help="texts for the other explainers")
     parser.add_argument("--explainers", nargs="*", default=list(EXPLAINERS))
@@ -122,9 +140,14 @@ def chosen(data: str, name: str, count: int) -> list[str]:
 
 
 def substitutes(data: str) -> dict[str, list[str]]:
-    with gzip.open(Path(data) / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf8") as file:
+    with gzip.open(
+        Path(data) / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf8"
+    ) as file:
         found = json.load(file)
-    return {w: [o if isinstance(o, str) else str(o[0]) for o in some][:SUBSTITUTES] for w, some in found.items()}
+    return {
+        w: [o if isinstance(o, str) else str(o[0]) for o in some][:SUBSTITUTES]
+        for w, some in found.items()
+    }
 
 
 def trained(data: str, name: str, kind: str) -> Pipeline:
@@ -134,13 +157,20 @@ def trained(data: str, name: str, kind: str) -> Pipeline:
         steps = CountVectorizer(min_df=3), RandomForestClassifier(100, random_state=0)
     else:
         orders = (1, 1) if kind == "words" else (1, 2)
-        steps = TfidfVectorizer(ngram_range=orders, min_df=orders[1]), LogisticRegression(max_iter=300)
-    return make_pipeline(*steps).fit([text for text, _ in train], [str(label) for _, label in train])
+        steps = (
+            TfidfVectorizer(ngram_range=orders, min_df=orders[1]),
+            LogisticRegression(max_iter=300),
+        )
+    return make_pipeline(*steps).fit(
+        [text for text, _ in train], [str(label) for _, label in train]
+    )
 
 
 def accuracy(data: str, name: str, pipeline: Pipeline) -> float:
     test = rows(data, name, "test")[:2000]
-    return float((pipeline.predict([text for text, _ in test]) == np.array([str(y) for _, y in test])).mean())
+    return float(
+        (pipeline.predict([text for text, _ in test]) == np.array([str(y) for _, y in test])).mean()
+    )
 
 
 def mean_values(data: str, name: str, pipeline: Pipeline) -> Any:
@@ -153,7 +183,13 @@ def mean_values(data: str, name: str, pipeline: Pipeline) -> Any:
 
 
 def explained(
-    model: str, box: Any, text: str, change: str, limit: str, swaps: dict[str, list[str]], seconds: float
+    model: str,
+    box: Any,
+    text: str,
+    change: str,
+    limit: str,
+    swaps: dict[str, list[str]],
+    seconds: float,
 ) -> Run:
     at_most = None if limit == "all" else int(limit)
     removal, swapping = CHANGES[change]
@@ -165,12 +201,18 @@ def explained(
     cpu = time.process_time() - began
     gap = result.cost - result.lower_bound
     size = len(result.positions)
-    print(f"  {len(result.text.words)} words, {result.status}, {size}, gap {gap:g}, {cpu:.2f} s", flush=True)
+    print(
+        f"  {len(result.text.words)} words, {result.status}, {size}, gap {gap:g}, {cpu:.2f} s",
+        flush=True,
+    )
     return Run(model, change, limit, len(result.text.words), result.status, size, gap, cpu)
 
 
-def other(model: str, pipeline: Pipeline, box: Any, text: str, explainer: str, means: Any, seconds: float) -> Other:
-    read, label = box.read(text), box.predict(text).label
+def other(
+    model: str, pipeline: Pipeline, box: Any, text: str, explainer: str, means: Any, seconds: float
+) -> Other:
+    read = box.read(text)
+    label = box.predict(text).label
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -185,7 +227,9 @@ def lime(pipeline: Pipeline, text: sf.Text, label: str, _: Any) -> Sequence[int]
 
     labels = list(pipeline.classes_)
     explainer = LimeTextExplainer(class_names=labels, random_state=0)
-    found = explainer.explain_instance(text.source, pipeline.predict_proba, labels=(labels.index(label),))
+    found = explainer.explain_instance(
+        text.source, pipeline.predict_proba, labels=(labels.index(label),)
+    )
     return adapters.from_lime(found, text, label, labels)
 
 
@@ -194,7 +238,9 @@ def partition(pipeline: Pipeline, text: sf.Text, label: str, _: Any) -> Sequence
 
     labels = list(pipeline.classes_)
     predict = lambda texts: pipeline.predict_proba([str(one) for one in texts])  # noqa: E731
-    explainer = shap.Explainer(predict, shap.maskers.Text(r"\s+"), output_names=labels, silent=True, seed=0)
+    explainer = shap.Explainer(
+        predict, shap.maskers.Text(r"\s+"), output_names=labels, silent=True, seed=0
+    )
     return adapters.from_shap(explainer([text.source])[0], text, label, labels)
 
 
@@ -205,7 +251,9 @@ def anchors(pipeline: Pipeline, text: sf.Text, label: str, _: Any) -> Sequence[i
     np.random.seed(0)
     labels = list(pipeline.classes_)
     explainer = AnchorText(spacy.blank("en"), labels, use_unk_distribution=True)
-    found = explainer.explain_instance(text.source, lambda texts: pipeline.predict_proba(texts).argmax(1))
+    found = explainer.explain_instance(
+        text.source, lambda texts: pipeline.predict_proba(texts).argmax(1)
+    )
     return adapters.from_anchor(found, text, label, labels)
 
 
@@ -214,12 +262,16 @@ def eli5_weights(pipeline: Pipeline, text: sf.Text, label: str, means: Any) -> S
 
 
 def linear_shap(pipeline: Pipeline, text: sf.Text, label: str, means: Any) -> Sequence[int]:
-    """The ten words that add most to the label, each with the pairs it stands in: weight times value above `means`."""
-    vectorizer, model = pipeline[0], pipeline[-1]
+    """The ten words that add most to the label, each with the pairs it stands in: weight times
+    value above `means`.
+    """
+    vectorizer = pipeline[0]
+    model = pipeline[-1]
     rows = np.concatenate([-model.coef_, model.coef_]) if len(model.coef_) == 1 else model.coef_
     values = vectorizer.transform([text.source]).toarray()[0]
     added = (values - means) * rows[list(model.classes_).index(label)]
-    names, scores = vectorizer.get_feature_names_out(), dict.fromkeys(range(len(text.words)), 0.0)
+    names = vectorizer.get_feature_names_out()
+    scores = dict.fromkeys(range(len(text.words)), 0.0)
     for place in np.flatnonzero(values):
         gram = set(names[place].split())
         for word in text.words:
@@ -244,15 +296,22 @@ EXPLAINERS: dict[str, Callable[[Pipeline, sf.Text, str, Any], Sequence[int]]] = 
 def row(name: str, runs: list[Run], key: tuple[str, str, str]) -> str:
     mine = [run for run in runs if (run.model, run.change, run.limit) == key]
     best = sum(run.status == "optimal" for run in mine)
-    cpu, gaps = [run.cpu for run in mine], [run.gap for run in mine]
-    size, words = statistics.mean(run.size for run in mine), statistics.median(run.words for run in mine)
+    cpu = [run.cpu for run in mine]
+    gaps = [run.gap for run in mine]
+    size = statistics.mean(run.size for run in mine)
+    words = statistics.median(run.words for run in mine)
     times = f"{statistics.median(cpu):.2f} / {max(cpu):.1f}"
-    return f"| {name} | {words:.0f} | {best} of {len(mine)} | {max(gaps):g} | {times} | {size:.1f} |"
+    return (
+        f"| {name} | {words:.0f} | {best} of {len(mine)} | {max(gaps):g} | {times} | {size:.1f} |"
+    )
 
 
 def report(runs: list[Run], others: list[Other]) -> str:
     lines = [
-        "| model, change, at most | words, median | optimal | largest gap | CPU s, median / max | mean size |",
+        (
+            "| model, change, at most | words, median | optimal | largest gap | CPU s, median / "
+            "max | mean size |"
+        ),
         "|---|---|---|---|---|---|",
     ]
     keys = dict.fromkeys((run.model, run.change, run.limit) for run in runs)
@@ -264,10 +323,15 @@ def report(runs: list[Run], others: list[Other]) -> str:
     ]
     for key in dict.fromkeys((other.model, other.explainer) for other in others):
         mine = [one for one in others if (one.model, one.explainer) == key]
-        said = [sum(one.verdict == verdict for one in mine) for verdict in ("refuted", "proved", "unknown")]
-        size, cpu = statistics.mean(one.words for one in mine), statistics.median(one.cpu for one in mine)
+        said = [
+            sum(one.verdict == verdict for one in mine)
+            for verdict in ("refuted", "proved", "unknown")
+        ]
+        size = statistics.mean(one.words for one in mine)
+        cpu = statistics.median(one.cpu for one in mine)
         lines.append(
-            f"| {', '.join(key)} | {size:.1f} | {cpu:.2f} | {' | '.join(f'{n} of {len(mine)}' for n in said)} |"
+            f"| {', '.join(key)} | {size:.1f} | {cpu:.2f} | "
+            f"{' | '.join(f'{n} of {len(mine)}' for n in said)} |"
         )
     return "\n".join(lines) + "\n"
 

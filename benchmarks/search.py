@@ -1,18 +1,22 @@
-"""Benchmark of the search: solved share, time and gap, beside the two published algorithms and a Marabou baseline.
+"""Benchmark of the search: solved share, time and gap, beside the two published algorithms and a
+Marabou baseline.
 
     python benchmarks/search.py --data ../shared/data --out search.md
-    python benchmarks/search.py --models sst-fc25 --knn 15 --eps 0.05 --texts 10 --others 3 --marabou 1
-    python benchmarks/search.py --models sst-fc25 --knn 10 15 --eps --texts 8 --marabou 8 --seconds 400 \\
+    python benchmarks/search.py --models sst-fc25 --knn 15 --eps 0.05 --texts 10 --others 3
+    --marabou 1 python benchmarks/search.py --models sst-fc25 --knn 10 15 --eps --texts 8 --marabou
+    8 --seconds 400 \\
         --methods search "hs plain + marabou"
 
-"hs plain" is the published style: hitting sets without the sparse attacks. One text is answered unmeasured before the
-first, so that no method pays for the imports, and an answer that takes less than a second is asked for three times (the
-middle one counts), so that it does not pay for the caches that a long one before it has emptied. `--log` gets a line of
-JSON for every answer as it comes.
+"hs plain" is the published style: hitting sets without the sparse attacks. One text is answered
+unmeasured before the first, so that no method pays for the imports, and an answer that takes less
+than a second is asked for three times (the middle one counts), so that it does not pay for the
+caches that a long one before it has emptied. `--log` gets a line of JSON for every answer as it
+comes.
 
-Every method answers the same questions in the same run, on real test texts of at least half the input length. Times
-are seconds of the whole call `sf.explain` with its certificate; checking the certificate is not in them. The ratio is
-one of processor time (this process and the solver's), which a busy machine stretches less than the clock.
+Every method answers the same questions in the same run, on real test texts of at least half the
+input length. Times are seconds of the whole call `sf.explain` with its certificate; checking the
+certificate is not in them. The ratio is one of processor time (this process and the solver's),
+which a busy machine stretches less than the clock.
 """
 
 from __future__ import annotations
@@ -30,11 +34,11 @@ from pathlib import Path
 import numpy as np
 
 import suffice as sf
-from suffice.prove.oracles import make_oracle
-from suffice.prove.verdict import Budget
-from suffice.search.hitting import hitting_sets
+from suffice.optimise.published.hs import hitting_sets
+from suffice.verbs.engines import single_threaded, task
 from suffice.verbs.question import Question
-from suffice.verbs.running import single_threaded, task
+from suffice.verify.contract import Budget
+from suffice.verify.solvers import make_oracle
 
 DATA = {"sst": "sst2", "twitter": "twitter", "imdb": "imdb", "trec": "trec6"}
 METHODS = {  # the name in the table: method, oracle
@@ -48,7 +52,9 @@ METHODS = {  # the name in the table: method, oracle
 
 @dataclass(frozen=True)
 class Run:
-    """One answer: how long it took, whether it was proved optimal, and how far it may be from that."""
+    """One answer: how long it took, whether it was proved optimal, and how far it may
+    be from that.
+    """
 
     seconds: float
     cpu: float
@@ -74,7 +80,8 @@ def main() -> None:
 
 
 HEADER = (
-    "| model | set | method | texts | optimal | median s | 95 % s | max s | mean words | largest gap "
+    "| model | set | method | texts | optimal | median s | 95 % s | max s | mean words | "
+    "largest gap "
     "| ratio to search |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|"
 )
@@ -84,17 +91,29 @@ Setting = sf.KNNBox | sf.EpsilonBall
 
 
 def compare(
-    name: str, classifier: sf.Classifier, texts: list[str], setting: Setting, args: argparse.Namespace
+    name: str,
+    classifier: sf.Classifier,
+    texts: list[str],
+    setting: Setting,
+    args: argparse.Namespace,
 ) -> list[str]:
     """One table row per method; the slower methods answer the first few texts only."""
     found: dict[str, list[Run]] = {method: [] for method in args.methods if count_of(method, args)}
     for method in found:
-        run(classifier, texts[0], setting, method, min(args.seconds, 2.0))  # unmeasured: imports and caches
-    for place, text in enumerate(texts):  # text by text, so that what the machine does meanwhile hits all methods alike
+        run(
+            classifier, texts[0], setting, method, min(args.seconds, 2.0)
+        )  # unmeasured: imports and caches
+    for place, text in enumerate(
+        texts
+    ):  # text by text, so that what the machine does meanwhile hits all methods alike
         for method, runs in found.items():
             if place < count_of(method, args):
                 runs.append(steady(classifier, text, setting, method, args.seconds))
-                log(args.log, {"model": name, "set": shown(setting), "text": place, "method": method}, runs[-1])
+                log(
+                    args.log,
+                    {"model": name, "set": shown(setting), "text": place, "method": method},
+                    runs[-1],
+                )
     ours = found.get("search", [])
     for runs in found.values():
         disagreements(runs, ours)
@@ -108,33 +127,51 @@ def count_of(method: str, args: argparse.Namespace) -> int:
     return int(args.marabou if "marabou" in method else args.others)
 
 
-def steady(classifier: sf.Classifier, text: str, setting: Setting, name: str, seconds: float) -> Run:
-    """One answer; one that takes less than a second is asked for three times, and the middle one counts."""
-    known, found = dict(classifier.nearest), [run(classifier, text, setting, name, seconds)]
+def steady(
+    classifier: sf.Classifier, text: str, setting: Setting, name: str, seconds: float
+) -> Run:
+    """One answer; one that takes less than a second is asked for three times, and the middle one
+    counts.
+    """
+    known = dict(classifier.nearest)
+    found = [run(classifier, text, setting, name, seconds)]
     while found[-1].seconds < 1 and len(found) < 3:
         classifier.nearest.clear()
-        classifier.nearest.update(known)  # nearest words of this text are looked for again each time
+        classifier.nearest.update(
+            known
+        )  # nearest words of this text are looked for again each time
         found.append(run(classifier, text, setting, name, seconds))
     return sorted(found, key=lambda answer: answer.cpu)[len(found) // 2]
 
 
 def run(classifier: sf.Classifier, text: str, setting: Setting, name: str, seconds: float) -> Run:
     method, oracle = METHODS[name]
-    started, worked = time.perf_counter(), processor_time()
+    started = time.perf_counter()
+    worked = processor_time()
     if method == "hs plain":
         solved, cost, gap = plain(classifier, text, setting, oracle, seconds)
     else:
         result = sf.explain(
-            classifier, text, perturbation=setting, method=method, oracle=oracle, seconds=seconds, self_check=False
+            classifier,
+            text,
+            perturbation=setting,
+            method=method,
+            oracle=oracle,
+            seconds=seconds,
+            self_check=False,
         )
-        solved, cost, gap = result.status == "optimal", result.cost, result.cost - result.lower_bound
+        solved = result.status == "optimal"
+        cost = result.cost
+        gap = result.cost - result.lower_bound
     return Run(time.perf_counter() - started, processor_time() - worked, solved, cost, gap)
 
 
 def plain(
     classifier: sf.Classifier, text: str, setting: Setting, oracle: str, seconds: float
 ) -> tuple[bool, float, float]:
-    """Hitting sets without sparse attacks: not a method that users can choose, so it is put together here."""
+    """Hitting sets without sparse attacks: not a method that users can choose, so it is put
+    together here.
+    """
     with single_threaded():
         question = Question(classifier, text, perturbation=setting)
         work = task(question, Budget(seconds), None)
@@ -144,7 +181,9 @@ def plain(
 
 
 def processor_time() -> float:
-    """Seconds of processor that this process and its children have used; a solver is stopped when its oracle goes."""
+    """Seconds of processor that this process and its children have used; a solver is stopped when
+    its oracle goes.
+    """
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 
@@ -159,12 +198,16 @@ def disagreements(found: list[Run], ours: list[Run]) -> None:
     """Two methods that both claim the optimum must agree on its cost."""
     for theirs, mine in zip(found, ours, strict=False):
         if theirs.solved and mine.solved and theirs.cost != mine.cost:
-            raise AssertionError(f"two optimal costs for one question: {theirs.cost} and {mine.cost}")
+            raise AssertionError(
+                f"two optimal costs for one question: {theirs.cost} and {mine.cost}"
+            )
 
 
 def row(name: str, setting: Setting, method: str, runs: list[Run], ours: list[Run]) -> str:
     times = np.array([r.seconds for r in runs])
-    both = [(r.cpu, mine.cpu) for r, mine in zip(runs, ours, strict=False) if r.solved and mine.solved]
+    both = [
+        (r.cpu, mine.cpu) for r, mine in zip(runs, ours, strict=False) if r.solved and mine.solved
+    ]
     ratio = np.median([theirs / mine for theirs, mine in both]) if both else float("nan")
     cells = [
         name, shown(setting), method, str(len(runs)), f"{sum(r.solved for r in runs)}",
@@ -189,9 +232,13 @@ def read_texts(data: str, name: str, classifier: sf.Classifier, count: int) -> I
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", default="../shared/data")
-    parser.add_argument("--models", nargs="*", default=["sst-fc25", "sst-cnn25", "twitter-cnn25", "trec-fc15"])
+    parser.add_argument(
+        "--models", nargs="*", default=["sst-fc25", "sst-cnn25", "twitter-cnn25", "trec-fc15"]
+    )
     parser.add_argument("--knn", nargs="*", type=int, default=[10, 15, 25])
     parser.add_argument("--eps", nargs="*", type=float, default=[0.01, 0.05, 0.1])
     parser.add_argument("--texts", type=int, default=100)

@@ -1,11 +1,12 @@
-"""50 clients at once for 30 s, on loopback: no failed request but a polite 503, and memory stays flat.
+"""50 clients at once for 30 s, on loopback: no failed request but a polite 503, and memory stays
+flat.
 
     python benchmarks/web_load.py [--clients 50] [--seconds 30] [--workers 2]
 
-Each client asks a new question as soon as the last is answered: most wait for JSON, some watch a stream, some
-leave in the middle. Prints requests by status, answers per second, waiting times, and the memory of the server and its
-workers after each fifth of the time. Exit code 1 if a request failed or memory grew by more than a tenth after the
-first fifth.
+Each client asks a new question as soon as the last is answered: most wait for JSON, some watch a
+stream, some leave in the middle. Prints requests by status, answers per second, waiting times, and
+the memory of the server and its workers after each fifth of the time. Exit code 1 if a request
+failed or memory grew by more than a tenth after the first fifth.
 """
 
 from __future__ import annotations
@@ -56,8 +57,13 @@ async def one_client(address: str, seed: int, until: float, tally: Tally) -> Non
 
 async def one_question(client: httpx.AsyncClient, rng: random.Random, tally: Tally) -> None:
     size = rng.choice([15, 60, 120, 240])
-    question = {"text": rng.choice(TEXTS), "perturbation": {"kind": "knn-box", "k": size}, "seconds": 5}
-    started, way = time.monotonic(), rng.random()
+    question = {
+        "text": rng.choice(TEXTS),
+        "perturbation": {"kind": "knn-box", "k": size},
+        "seconds": 5,
+    }
+    started = time.monotonic()
+    way = rng.random()
     if way < 0.2:
         await watch(client, question, tally, leave=way < 0.05)
     elif way < 0.3:
@@ -97,7 +103,10 @@ def note(tally: Tally, status: int, kind: str) -> None:
 def memory(pid: int) -> float:
     """Megabytes that a process and its children hold."""
     lists = Path(f"/proc/{pid}/task").glob("*/children")  # each thread has its own
-    return sum(resident(int(one)) for one in [str(pid), *(word for path in lists for word in path.read_text().split())])
+    return sum(
+        resident(int(one))
+        for one in [str(pid), *(word for path in lists for word in path.read_text().split())]
+    )
 
 
 def resident(pid: int) -> float:
@@ -106,8 +115,11 @@ def resident(pid: int) -> float:
 
 
 async def load(address: str, pid: int, clients: int, seconds: float) -> tuple[Tally, list[float]]:
-    tally, until = Tally(), time.monotonic() + seconds
-    tasks = [asyncio.create_task(one_client(address, seed, until, tally)) for seed in range(clients)]
+    tally = Tally()
+    until = time.monotonic() + seconds
+    tasks = [
+        asyncio.create_task(one_client(address, seed, until, tally)) for seed in range(clients)
+    ]
     sizes = []
     for _ in range(5):
         await asyncio.sleep(seconds / 5)
@@ -122,7 +134,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
-    command = [sys.executable, "-m", "suffice.cli", "serve", "--port", "0", "--workers", str(args.workers)]
+    command = [
+        sys.executable,
+        "-m",
+        "suffice.cli",
+        "serve",
+        "--port",
+        "0",
+        "--workers",
+        str(args.workers),
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
@@ -135,10 +156,15 @@ def main() -> int:
 def report(tally: Tally, sizes: list[float], seconds: float) -> int:
     for name, count in sorted(tally.status.items()):
         print(f"{name:<12} {count:>6}")
-    answered = sum(count for name, count in tally.status.items() if name in ("json 200", "stream 200"))
+    answered = sum(
+        count for name, count in tally.status.items() if name in ("json 200", "stream 200")
+    )
     print(f"answers      {answered / seconds:.1f} per second")
     waits = sorted(tally.waits) or [0.0]
-    print(f"waiting      median {statistics.median(waits):.2f} s, 99 % {waits[int(0.99 * (len(waits) - 1))]:.2f} s")
+    print(
+        f"waiting      median {statistics.median(waits):.2f} s, 99 % "
+        f"{waits[int(0.99 * (len(waits) - 1))]:.2f} s"
+    )
     print(f"memory       {', '.join(f'{size:.0f}' for size in sizes)} MB")
     print(f"failed       {len(tally.failures)} {Counter(tally.failures).most_common(3)}")
     return int(bool(tally.failures) or sizes[-1] > 1.1 * sizes[0])

@@ -20,7 +20,13 @@ import suffice as sf
 from suffice.render import plots
 
 IMAGES = Path(__file__).parent / "images"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+]
 FILM = "A gripping, beautifully acted film that never quite loses its nerve"
 REVIEW = (
     "I went in expecting very little and came out grinning. The story is simple, a retired teacher takes in a stray "
@@ -60,7 +66,9 @@ class Studio:
 
     @contextmanager
     def page(self, width: int = 1000, height: int = 800, **settings: Any) -> Iterator[Any]:
-        page = self.chromium.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5, **settings)
+        page = self.chromium.new_page(
+            viewport={"width": width, "height": height}, device_scale_factor=1.5, **settings
+        )
         page.set_default_timeout(60_000)
         yield page
         page.close()
@@ -128,7 +136,9 @@ def page_compare(studio: Studio, path: Path) -> None:
 
 def page_corpus(studio: Studio, path: Path) -> None:
     texts = studio.folder / "reviews.csv"
-    texts.write_text("text,label\n" + "".join(f'"{text}",{label}\n' for text, label in ROWS), encoding="utf-8")
+    texts.write_text(
+        "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in ROWS), encoding="utf-8"
+    )
     with studio.page(width=1150) as page:
         page.goto(f"{studio.address}/corpus")
         page.wait_for_selector("html[data-ready]")
@@ -180,7 +190,9 @@ def bottom(page: Any, last: str) -> dict[str, float]:
 
 
 def plot_profile(studio: Studio, path: Path) -> None:
-    grown = sf.profile(sf.load("sentiment"), FILM, sf.EpsilonBall, [0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
+    grown = sf.profile(
+        sf.load("sentiment"), FILM, sf.EpsilonBall, [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
+    )
     plots.profile(grown).savefig(path, dpi=150)
 
 
@@ -188,7 +200,12 @@ def plot_bounds(studio: Studio, path: Path) -> None:
     records: list[plots.Record] = []
     model = sf.load("twitter-cnn25")
     text = REVIEW.partition("but the writing")[0]
-    sf.explain(model, text, perturbation=sf.EpsilonBall(0.3, 2), on_progress=lambda *one: records.append(one))
+    sf.explain(
+        model,
+        text,
+        perturbation=sf.EpsilonBall(0.3, 2),
+        on_progress=lambda *one: records.append(one),
+    )
     plots.bounds(records).savefig(path, dpi=150)
 
 

@@ -1,1 +1,3 @@
-"""The paper, reproduced and surpassed: every table and figure of experiments/RESULTS.md, from data to page."""
+"""The paper, reproduced and surpassed: every table and figure of experiments/RESULTS.md, from data
+to page.
+"""

@@ -1,4 +1,6 @@
-"""Asking `sf.explain` about many texts: one row of plain numbers per question, every certificate checked."""
+"""Asking `sf.explain` about many texts: one row of plain numbers per question, every certificate
+checked.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,15 @@ def perturbation(plan: Plan, name: str, size: float, model: sf.Classifier) -> An
 
 
 def known_swaps(plan: Plan, model: sf.Classifier) -> dict[str, list[str]]:
-    """The synonyms that the model knows: one it does not know would be read as <UNK>, not as a synonym."""
+    """The synonyms that the model knows: one it does not know would be read as <UNK>, not as a
+    synonym.
+    """
     known = model.lookup
-    found = {word: [o for o in others if o in known] for word, others in synonyms(plan.data).items() if word in known}
+    found = {
+        word: [o for o in others if o in known]
+        for word, others in synonyms(plan.data).items()
+        if word in known
+    }
     return {word: others for word, others in found.items() if others}
 
 
@@ -65,7 +73,9 @@ def run(plan: Plan, settings: Settings) -> Row:
     model = classifier(plan.out, settings["model"])
     texts = texts_of(plan, settings, model)
     asked = perturbation(plan, settings["set"], settings["size"], model)
-    sf.explain(model, texts[0], perturbation=asked, padding=settings["padding"], seconds=5.0)  # unmeasured: caches
+    sf.explain(
+        model, texts[0], perturbation=asked, padding=settings["padding"], seconds=5.0
+    )  # unmeasured: caches
     answers = [ask(model, text, asked, settings) for text in texts]
     columns = {name: [answer[name] for answer in answers] for name in answers[0]}
     return {"seed": SEED, "command": command(settings), **columns}
@@ -80,12 +90,18 @@ def texts_of(plan: Plan, settings: Settings, model: sf.Classifier) -> Sequence[s
 
 def long_tests(plan: Plan, data: str, model: sf.Classifier, count: int) -> list[str]:
     """Test texts with at least half as many words as the model reads."""
-    found = (text for text, _ in tests(plan.data, data) if len(model.read(text).words) * 2 >= model.length)
+    found = (
+        text
+        for text, _ in tests(plan.data, data)
+        if len(model.read(text).words) * 2 >= model.length
+    )
     return [text for text, _ in zip(found, range(count), strict=False)]
 
 
 def ask(model: sf.Classifier, text: str, asked: Any, settings: Settings, **more: Any) -> Row:
-    """One answer as numbers: what was held, how sure, how long it took, and what the checker says."""
+    """One answer as numbers: what was held, how sure, how long it took, and what the
+    checker says.
+    """
     started = time.perf_counter()
     result = sf.explain(
         model,
@@ -116,7 +132,9 @@ def finite(value: float) -> float | None:
 
 
 def checked(result: Any, model: sf.Classifier) -> str:
-    """What the independent checker says of a certificate: what it proves, "rejected", or "none" without one."""
+    """What the independent checker says of a certificate: what it proves, "rejected", or "none"
+    without one.
+    """
     if result.certificate is None:
         return "none"
     try:
@@ -127,9 +145,16 @@ def checked(result: Any, model: sf.Classifier) -> str:
 
 def command(settings: Settings) -> str:
     """The same question at the command line, for one text."""
-    option = {"box": "--knn-box", "hull": "--knn-hull", "ball": "--eps", "swaps": "--swaps"}[settings["set"]]
+    option = {"box": "--knn-box", "hull": "--knn-hull", "ball": "--eps", "swaps": "--swaps"}[
+        settings["set"]
+    ]
     size = "SYNONYMS.json" if settings["set"] == "swaps" else f"{settings['size']:g}"
-    words = ["suffice explain TEXT --model", f"experiments/out/models/{settings['model']}", option, size]
+    words = [
+        "suffice explain TEXT --model",
+        f"experiments/out/models/{settings['model']}",
+        option,
+        size,
+    ]
     words += ["--padding", settings["padding"], "--method", settings["method"]]
     return " ".join([*words, "--seconds", f"{settings['seconds']:g}", "--seed", str(SEED)])
 
@@ -150,6 +175,8 @@ def shares(row: Row) -> tuple[float, float, float]:
 
 
 def solved(row: Row) -> int:
-    """How many answers are proved optimal; one whose certificate is rejected is not (`sf.explain` calls it unknown)."""
+    """How many answers are proved optimal; one whose certificate is rejected is not (`sf.explain`
+    calls it unknown).
+    """
     pairs = zip(row["status"], row["check"], strict=True)
     return sum(status == "optimal" and said != "rejected" for status, said in pairs)

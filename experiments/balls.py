@@ -16,7 +16,10 @@ def models(plan: Plan) -> list[Model]:
 
 def jobs(plan: Plan) -> list[Job]:
     return [
-        Job("balls", asking.question(model.name, "ball", eps, plan.slow_texts, plan.slow_seconds, method))
+        Job(
+            "balls",
+            asking.question(model.name, "ball", eps, plan.slow_texts, plan.slow_seconds, method),
+        )
         for model in models(plan)
         for eps in plan.eps
         for method in METHODS

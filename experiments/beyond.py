@@ -1,4 +1,6 @@
-"""Item 7: beyond the paper. Hulls beside boxes, real synonyms, six classes, and robustly trained models."""
+"""Item 7: beyond the paper. Hulls beside boxes, real synonyms, six classes, and robustly trained
+models.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,17 @@ def hulls(plan: Plan) -> list[Job]:
 
 
 def swaps(plan: Plan) -> list[Job]:
-    return [Job("beyond", asking.question(model.name, "swaps", 0, plan.texts, plan.seconds)) for model in plan.pairs]
+    return [
+        Job("beyond", asking.question(model.name, "swaps", 0, plan.texts, plan.seconds))
+        for model in plan.pairs
+    ]
 
 
 def classes(plan: Plan) -> list[Job]:
     name = trec(plan).name
-    return [Job("beyond", asking.question(name, "box", k, plan.texts, plan.seconds)) for k in plan.ks]
+    return [
+        Job("beyond", asking.question(name, "box", k, plan.texts, plan.seconds)) for k in plan.ks
+    ]
 
 
 def robust(plan: Plan) -> list[Job]:
@@ -39,11 +46,16 @@ def robust(plan: Plan) -> list[Job]:
 
 
 def robust_job(plan: Plan, model: Model, kind: str, size: int) -> Job:
-    return Job("beyond", asking.question(model.name, kind, size, plan.robust_texts, plan.seconds, of="tests"))
+    return Job(
+        "beyond",
+        asking.question(model.name, kind, size, plan.robust_texts, plan.seconds, of="tests"),
+    )
 
 
 def robust_sets(plan: Plan) -> dict[str, tuple[str, int]]:
-    """What words may become: near words, which each model has its own, and synonyms, which are the same for all."""
+    """What words may become: near words, which each model has its own, and synonyms, which are the
+    same for all.
+    """
     return {**{f"k = {k}": ("box", k) for k in ks(plan)}, "synonyms": ("swaps", 0)}
 
 

@@ -1,4 +1,6 @@
-"""Item 3: boxes around the k nearest words, padding fixed and as a feature, over lengths and kinds."""
+"""Item 3: boxes around the k nearest words, padding fixed and as a feature, over
+lengths and kinds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from experiments.explainers import ks
 from experiments.plan import Model, Plan
 from experiments.store import Job
 
-LONG = "imdb"  # the data set whose texts fill the middle length, so that there is no padding to tell of
+# the data set whose texts fill the middle length, so that there is no padding to tell of
+LONG = "imdb"
 
 
 def jobs(plan: Plan) -> list[Job]:
@@ -24,13 +27,18 @@ def jobs(plan: Plan) -> list[Job]:
         ),
     )
     return [
-        Job("boxes", asking.question(model.name, "box", k, plan.texts, plan.seconds, padding=padding))
+        Job(
+            "boxes",
+            asking.question(model.name, "box", k, plan.texts, plan.seconds, padding=padding),
+        )
         for model, padding, k in order
     ]
 
 
 def longer(plan: Plan) -> list[Model]:
-    """The last data set, whose texts are long, at other lengths: FC and CNN at the next one, FC beyond."""
+    """The last data set, whose texts are long, at other lengths: FC and CNN at the next one, FC
+    beyond.
+    """
     lengths = [length for length in plan.lengths if length > plan.mid]
     return [
         Model(plan.sets[-1], kind, length)

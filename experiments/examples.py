@@ -1,4 +1,6 @@
-"""The marked examples of items 3, 5 and 6, on sentences of our own, since the paper's texts are not ours to print."""
+"""The marked examples of items 3, 5 and 6, on sentences of our own, since the paper's texts are not
+ours to print.
+"""
 
 from __future__ import annotations
 
@@ -30,37 +32,63 @@ NAMES = (
     "hugh grant is fine but the story is not",
 )
 LONG = (
-    "i went to see this film with my sister on a rainy evening and we did not expect much of it , but the first scene "
-    "already had us laughing , the actors seem to enjoy every minute , the music is lovely , and although the middle "
-    "is a little slow and one of the jokes is repeated too often , the ending is so warm and so honest that we talked "
-    "about it all the way home and decided to watch it again next week with our parents and all of our friends"
+    "i went to see this film with my sister on a rainy evening and we did not expect much of "
+    "it , but the first scene "
+    "already had us laughing , the actors seem to enjoy every minute , the music is lovely , "
+    "and although the middle "
+    "is a little slow and one of the jokes is repeated too often , the ending is so warm and "
+    "so honest that we talked "
+    "about it all the way home and decided to watch it again next week with our parents and "
+    "all of our friends"
 )
 ALL = "the plot is thin but the cast is great"
 
 
 def jobs(plan: Plan) -> list[Job]:
-    few, many = ks(plan)[0], ks(plan)[-1]
+    few = ks(plan)[0]
+    many = ks(plan)[-1]
     first = [Model(plan.sets[0], kind, plan.mid).name for kind in ("fc", "cnn")]
     groups = {"good": GOOD, "negation": NEGATION, "names": NAMES}
     found = [
-        {"kind": kind, "place": place, "model": model, "k": few if kind == "names" else plan.example_k}
+        {
+            "kind": kind,
+            "place": place,
+            "model": model,
+            "k": few if kind == "names" else plan.example_k,
+        }
         for kind, sentences in groups.items()
         for place in range(len(sentences))
         for model in first
     ]
     lengths = [length for length in plan.lengths if length >= plan.mid]
-    found += [{"kind": "long", "place": 0, "model": Model(plan.sets[-1], "fc", n).name, "k": few} for n in lengths]
-    found += [{"kind": kind, "place": 0, "model": model, "k": many} for kind in ("all", "without") for model in first]
+    found += [
+        {"kind": "long", "place": 0, "model": Model(plan.sets[-1], "fc", n).name, "k": few}
+        for n in lengths
+    ]
+    found += [
+        {"kind": kind, "place": 0, "model": model, "k": many}
+        for kind in ("all", "without")
+        for model in first
+    ]
     return [Job("examples", {**settings, "sentence": sentence(settings)}) for settings in found]
 
 
 def sentence(settings: Settings) -> str:
-    groups = {"good": GOOD, "negation": NEGATION, "names": NAMES, "long": (LONG,), "all": (ALL,), "without": (ALL,)}
+    groups = {
+        "good": GOOD,
+        "negation": NEGATION,
+        "names": NAMES,
+        "long": (LONG,),
+        "all": (ALL,),
+        "without": (ALL,),
+    }
     return groups[settings["kind"]][settings["place"]]
 
 
 def run(plan: Plan, settings: Settings) -> dict[str, Any]:
-    model, text, asked = classifier(plan.out, settings["model"]), settings["sentence"], sf.KNNBox(settings["k"])
+    model = classifier(plan.out, settings["model"])
+    text = settings["sentence"]
+    asked = sf.KNNBox(settings["k"])
     row = {"seed": asking.SEED, "command": f"suffice explain TEXT --knn-box {settings['k']}"}
     match settings["kind"]:
         case "all":
@@ -69,8 +97,14 @@ def run(plan: Plan, settings: Settings) -> dict[str, Any]:
         case "without":
             return {**row, "answers": without(plan, model, text, asked)}
         case "names":
-            bias = sf.bias(model, text, _named(settings["place"]), perturbation=asked, seconds=plan.seconds)
-            changed = [] if bias.witness is None else [bias.text.words[i].text for i in bias.witness.positions]
+            bias = sf.bias(
+                model, text, _named(settings["place"]), perturbation=asked, seconds=plan.seconds
+            )
+            changed = (
+                []
+                if bias.witness is None
+                else [bias.text.words[i].text for i in bias.witness.positions]
+            )
             return {
                 **row,
                 "label": bias.label,
@@ -94,11 +128,15 @@ def _named(place: int) -> list[str]:
 
 
 def without(plan: Plan, model: sf.Classifier, text: str, asked: Any) -> list[dict[str, Any]]:
-    """The cheapest explanation, and then what is left when each of its words in turn is excluded."""
+    """The cheapest explanation, and then what is left when each of its words in turn is
+    excluded.
+    """
     free = sf.explain(model, text, perturbation=asked, seconds=plan.seconds)
     rows = [{"word": "", **told(free, model)}]
     for position in free.positions:
-        found = sf.explain(model, text, perturbation=asked, exclude=[position], seconds=plan.seconds)
+        found = sf.explain(
+            model, text, perturbation=asked, exclude=[position], seconds=plan.seconds
+        )
         rows.append({"word": free.text.words[position].text, **told(found, model)})
     return rows
 

@@ -1,4 +1,6 @@
-"""Item 4: are the words of Anchors, LIME and SHAP enough? Their own packages, our verdict and the least extension."""
+"""Item 4: are the words of Anchors, LIME and SHAP enough? Their own packages, our verdict and the
+least extension.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def limits(plan: Plan) -> dict[str, Any]:
-    return {"texts": plan.explainer_texts, "samples": plan.explainer_samples, "seconds": plan.explainer_seconds}
+    return {
+        "texts": plan.explainer_texts,
+        "samples": plan.explainer_samples,
+        "seconds": plan.explainer_seconds,
+    }
 
 
 def run(plan: Plan, settings: Settings) -> Row:
@@ -45,7 +51,11 @@ def run(plan: Plan, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of lime, shap, anchor and spacy
         answers = [answer(model, seen(model, text), settings) for text in texts]
-    call = {"anchors": "AnchorText.explain_instance", "lime": "LimeTextExplainer.explain_instance", "shap": "Explainer"}
+    call = {
+        "anchors": "AnchorText.explain_instance",
+        "lime": "LimeTextExplainer.explain_instance",
+        "shap": "Explainer",
+    }
     return {
         "seed": asking.SEED,
         "command": f"{call[settings['explainer']]}, then sf.repair",
@@ -58,14 +68,19 @@ def how(settings: Settings) -> dict[str, Any]:
 
 
 def seen(model: sf.Classifier, text: str) -> str:
-    """The words that the model reads, one space between: explainers may then name no word that it does not see."""
+    """The words that the model reads, one space between: explainers may then name no word that it
+    does not see.
+    """
     read = model.read(text)
     return " ".join(read.tokens[: len(read.words)])
 
 
 def answer(model: sf.Classifier, text: str, settings: Settings) -> Row:
     """What the explainer names, and for each k whether it suffices and what it lacks."""
-    best = {k: sf.explain(model, text, perturbation=sf.KNNBox(k), **how(settings)) for k in settings["ks"]}
+    best = {
+        k: sf.explain(model, text, perturbation=sf.KNNBox(k), **how(settings))
+        for k in settings["ks"]
+    }
     sizes = {k: max(1, len(found.positions)) for k, found in best.items()}
     started = time.perf_counter()
     try:
@@ -74,12 +89,19 @@ def answer(model: sf.Classifier, text: str, settings: Settings) -> Row:
     except (TimeoutError, sf.InputError) as error:
         return {"failed": type(error).__name__}
     taken = time.perf_counter() - started
-    repairs = {str(k): repaired(model, text, given[k], k, len(best[k].positions), settings) for k in settings["ks"]}
+    repairs = {
+        str(k): repaired(model, text, given[k], k, len(best[k].positions), settings)
+        for k in settings["ks"]
+    }
     return {"time": taken, "precision": precision, "repairs": repairs}
 
 
-def repaired(model: sf.Classifier, text: str, given: Sequence[int], k: int, best: int, settings: Settings) -> Row:
-    found = sf.repair(model, text, list(given), perturbation=sf.KNNBox(k), **how(settings), self_check=False)
+def repaired(
+    model: sf.Classifier, text: str, given: Sequence[int], k: int, best: int, settings: Settings
+) -> Row:
+    found = sf.repair(
+        model, text, list(given), perturbation=sf.KNNBox(k), **how(settings), self_check=False
+    )
     return {
         "given": len(given),
         "sufficed": found.sufficed,
@@ -90,7 +112,8 @@ def repaired(model: sf.Classifier, text: str, given: Sequence[int], k: int, best
     }
 
 
-# --- the explainers: each gives a function from a number of words to positions, and a precision if it claims one ---
+# --- the explainers: each gives a function from a number of words to positions, and a precision if
+# it claims one ---
 
 Named = tuple[Callable[[int], Sequence[int]], float | None]
 
@@ -118,9 +141,14 @@ def anchors(model: sf.Classifier, text: str, settings: Settings) -> Named:
 def lime(model: sf.Classifier, text: str, settings: Settings) -> Named:
     from lime.lime_text import LimeTextExplainer
 
-    explainer = LimeTextExplainer(class_names=list(model.labels), random_state=asking.SEED, split_expression=r"\s+")
+    explainer = LimeTextExplainer(
+        class_names=list(model.labels), random_state=asking.SEED, split_expression=r"\s+"
+    )
     found = explainer.explain_instance(
-        text, lambda texts: probabilities(model, texts), num_features=model.length, num_samples=settings["samples"]
+        text,
+        lambda texts: probabilities(model, texts),
+        num_features=model.length,
+        num_samples=settings["samples"],
     )
     read = model.read(text)
     label = model.predict(read).label
@@ -142,7 +170,11 @@ def shap(model: sf.Classifier, text: str, settings: Settings) -> Named:
     return (lambda size: adapters.from_shap(found, read, label, model.labels, top=size)), None
 
 
-NAMED: dict[str, Callable[[sf.Classifier, str, Settings], Named]] = {"anchors": anchors, "lime": lime, "shap": shap}
+NAMED: dict[str, Callable[[sf.Classifier, str, Settings], Named]] = {
+    "anchors": anchors,
+    "lime": lime,
+    "shap": shap,
+}
 
 
 def scores(model: sf.Classifier, texts: Sequence[str]) -> Any:

@@ -1,4 +1,6 @@
-"""Item 6: how explanations grow with ε, what sparse attacks bring to hitting sets, and every optimal explanation."""
+"""Item 6: how explanations grow with ε, what sparse attacks bring to hitting sets, and every
+optimal explanation.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ import suffice as sf
 from experiments import asking
 from experiments.plan import Model, Plan, classifier, samples
 from experiments.store import Job, Settings
-from suffice.prove.oracles import make_oracle
-from suffice.prove.verdict import Budget
-from suffice.search.hitting import hitting_sets
+from suffice.optimise.published.hs import hitting_sets
+from suffice.verbs.engines import single_threaded, task
 from suffice.verbs.question import Question
-from suffice.verbs.running import single_threaded, task
+from suffice.verify.contract import Budget
+from suffice.verify.solvers import make_oracle
 
 MOST = 200  # optimal explanations listed of one text
 
@@ -55,7 +57,12 @@ def every(plan: Plan) -> list[Job]:
     return [
         Job(
             "growth",
-            {"every": model.name, "k": plan.ks[1 % len(plan.ks)], "texts": plan.texts, "seconds": plan.seconds},
+            {
+                "every": model.name,
+                "k": plan.ks[1 % len(plan.ks)],
+                "texts": plan.texts,
+                "seconds": plan.seconds,
+            },
         )
         for model in plan.pairs
         if model.data == plan.sets[0]
@@ -69,7 +76,9 @@ def run(plan: Plan, settings: Settings) -> dict[str, Any]:
 
 
 def run_sparse(plan: Plan, settings: Settings) -> dict[str, Any]:
-    """Hitting sets with or without sparse attacks; the longest test texts' kind, where rounds are many."""
+    """Hitting sets with or without sparse attacks; the longest test texts' kind, where rounds are
+    many.
+    """
     model = classifier(plan.out, settings["model"])
     data = settings["model"].split("-")[0]
     text = asking.long_tests(plan, data, model, settings["text"] + 1)[-1]
@@ -77,7 +86,9 @@ def run_sparse(plan: Plan, settings: Settings) -> dict[str, Any]:
     with single_threaded():
         question = Question(model, text, perturbation=sf.KNNBox(settings["k"]))
         work = task(question, Budget(settings["seconds"]), None)
-        found = hitting_sets(work, make_oracle("bounds", question.problem), sparse=settings["sparse"])
+        found = hitting_sets(
+            work, make_oracle("bounds", question.problem), sparse=settings["sparse"]
+        )
     return {
         "seed": asking.SEED,
         "command": "suffice.search.hitting.hitting_sets(task, oracle, sparse=...)",
@@ -93,13 +104,21 @@ def run_every(plan: Plan, settings: Settings) -> dict[str, Any]:
     """How many optimal explanations each text has."""
     model = classifier(plan.out, settings["every"])
     texts = samples(plan.data, settings["every"].split("-")[0])[: settings["texts"]]
-    counts, accepted = [], 0
+    counts = []
+    accepted = 0
     for text in texts:
         found = sf.explain_all(
-            model, text, perturbation=sf.KNNBox(settings["k"]), seconds=settings["seconds"], self_check=False
+            model,
+            text,
+            perturbation=sf.KNNBox(settings["k"]),
+            seconds=settings["seconds"],
+            self_check=False,
         )
         listed = [result for result, _ in zip(found, range(MOST), strict=False)]
         counts.append(len(listed))
         accepted += sum(asking.checked(result, model) == "cheapest" for result in listed)
-    command = f"suffice explain TEXT --all --model experiments/out/models/{settings['every']} --knn-box {settings['k']}"
+    command = (
+        f"suffice explain TEXT --all --model experiments/out/models/{settings['every']} --knn-box "
+        f"{settings['k']}"
+    )
     return {"seed": asking.SEED, "command": command, "counts": counts, "accepted": accepted}

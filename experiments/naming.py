@@ -22,7 +22,10 @@ WORD = re.compile(r"[A-Za-z]+|[.!?:;\"()<>]")
 
 def jobs(plan: Plan) -> list[Job]:
     return [
-        Job("naming", {"model": model.name, "k": k, "texts": plan.bias_texts, "seconds": plan.seconds})
+        Job(
+            "naming",
+            {"model": model.name, "k": k, "texts": plan.bias_texts, "seconds": plan.seconds},
+        )
         for model in plan.pairs
         for k in ks(plan)
     ]
@@ -30,11 +33,14 @@ def jobs(plan: Plan) -> list[Job]:
 
 @cache
 def names(data: Path) -> frozenset[str]:
-    """Words that reviews nearly always write with a capital inside sentences and that have no synonyms.
+    """Words that reviews nearly always write with a capital inside sentences and that have no
+    synonyms.
 
-    They stand in for a list of names, which the data sets lack; nationalities and titles are among them.
+    They stand in for a list of names, which the data sets lack; nationalities and titles are among
+    them.
     """
-    capital, total = Counter[str](), Counter[str]()
+    capital = Counter[str]()
+    total = Counter[str]()
     with gzip.open(data / SOURCES["imdb"].train[0], "rt", encoding="utf-8", newline="") as stream:
         for _, line in zip(range(REVIEWS), stream, strict=False):
             found = WORD.findall(line)
@@ -64,7 +70,13 @@ def run(plan: Plan, settings: Settings) -> dict[str, Any]:
     listed = names(plan.data)
     asked = sf.KNNBox(settings["k"])
     found = [
-        sf.bias(model, text, lambda word: word.lower() in listed, perturbation=asked, seconds=settings["seconds"])
+        sf.bias(
+            model,
+            text,
+            lambda word: word.lower() in listed,
+            perturbation=asked,
+            seconds=settings["seconds"],
+        )
         for text in texts
     ]
     return {
@@ -73,5 +85,8 @@ def run(plan: Plan, settings: Settings) -> dict[str, Any]:
         "names": len(listed),
         "status": [answer.status for answer in found],
         "protected": [len(answer.positions) for answer in found],
-        "check": [answer.meta.get("proved", "rejected" if "rejected" in answer.meta else "none") for answer in found],
+        "check": [
+            answer.meta.get("proved", "rejected" if "rejected" in answer.meta else "none")
+            for answer in found
+        ],
     }

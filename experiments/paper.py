@@ -24,7 +24,9 @@ from experiments import balls, beyond, boxes, examples, explainers, growth, nami
 from experiments.plan import Plan, small
 from experiments.store import Job, Settings, Store
 
-ITEMS: dict[str, ModuleType] = {  # in the order in which they are computed; every one needs the models of the first
+ITEMS: dict[
+    str, ModuleType
+] = {  # in the order in which they are computed; every one needs the models of the first
     "training": training,
     "balls": balls,
     "boxes": boxes,
@@ -40,15 +42,21 @@ def main(given: list[str] | None = None) -> int:
     args = parse(given)
     plan = (small if args.small else Plan)(Path(args.data), Path(args.out))
     done = compute(plan, args.only or list(ITEMS), args.workers)
-    path = Path(args.report or (plan.out / "RESULTS.md" if args.small else "experiments/RESULTS.md"))
+    path = Path(
+        args.report or (plan.out / "RESULTS.md" if args.small else "experiments/RESULTS.md")
+    )
     report.write(plan, Store(plan.out / "rows"), path)
     print(f"{done} rows computed; the report is {path}", file=sys.stderr)
     return 0
 
 
 def compute(plan: Plan, items: list[str], workers: int) -> int:
-    """Every row that is missing, models first (all, or those that the items need); how many that were."""
-    store, started, count = Store(plan.out / "rows"), time.monotonic(), 0
+    """Every row that is missing, models first (all, or those that the items need); how many that
+    were.
+    """
+    store = Store(plan.out / "rows")
+    started = time.monotonic()
+    count = 0
     wanted = {item: ITEMS[item].jobs(plan) for item in items}
     for item, jobs in {"training": needed(plan, wanted), **wanted}.items():
         missing = [job for job in jobs if not store.has(job)]
@@ -56,13 +64,21 @@ def compute(plan: Plan, items: list[str], workers: int) -> int:
             store.add(job, result)
             count += 1
             taken = time.monotonic() - started
-            print(f"{taken:6.0f} s  {item} {place}/{len(missing)}  {job.key}", file=sys.stderr, flush=True)
+            print(
+                f"{taken:6.0f} s  {item} {place}/{len(missing)}  {job.key}",
+                file=sys.stderr,
+                flush=True,
+            )
     return count
 
 
 def needed(plan: Plan, wanted: dict[str, list[Job]]) -> list[Job]:
     """The models that the jobs ask about."""
-    names = {job.settings.get("model", job.settings.get("every")) for jobs in wanted.values() for job in jobs}
+    names = {
+        job.settings.get("model", job.settings.get("every"))
+        for jobs in wanted.values()
+        for job in jobs
+    }
     return [training.job(plan, model) for model in training.models(plan) if model.name in names]
 
 
@@ -85,14 +101,26 @@ def work(plan: Plan, job: Job) -> dict[str, Any]:
 
 def parse(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m experiments.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m experiments.paper",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--data", default="../shared/data", help="the folder of the data sets (default %(default)s)")
-    parser.add_argument("--out", default="experiments/out", help="rows, models, examples (default %(default)s)")
-    parser.add_argument("--only", nargs="+", choices=ITEMS, metavar="ITEM", help=f"some of: {', '.join(ITEMS)}")
+    parser.add_argument(
+        "--data", default="../shared/data", help="the folder of the data sets (default %(default)s)"
+    )
+    parser.add_argument(
+        "--out", default="experiments/out", help="rows, models, examples (default %(default)s)"
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=ITEMS, metavar="ITEM", help=f"some of: {', '.join(ITEMS)}"
+    )
     parser.add_argument("--small", action="store_true", help="few texts, tiny models")
-    parser.add_argument("--report", help="the report (default experiments/RESULTS.md; OUT/RESULTS.md with --small)")
-    parser.add_argument("--workers", type=int, default=2, help="processes; 0: this one (default %(default)s)")
+    parser.add_argument(
+        "--report", help="the report (default experiments/RESULTS.md; OUT/RESULTS.md with --small)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=2, help="processes; 0: this one (default %(default)s)"
+    )
     return parser.parse_args(given)
 
 

@@ -1,4 +1,6 @@
-"""The plan: which models, texts, sets and limits a run uses, full or small, and where its data is."""
+"""The plan: which models, texts, sets and limits a run uses, full or small, and where
+its data is.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ DEPTH = 3  # layers with weights of an ordinary model, the embedding not counted
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a data set, below the data folder, and the options of `suffice train` that go with it."""
+    """The files of a data set, below the data folder, and the options of `suffice train` that go
+    with it.
+    """
 
     train: tuple[str, ...]
     test: str
@@ -84,9 +88,15 @@ class Model:
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Hidden sizes, so that there are `layers` layers with weights in all and at most 18,000 weights."""
+        """Hidden sizes, so that there are `layers` layers with weights in all and at most 18,000
+        weights.
+        """
         first = (32, 16) if self.length < 100 else (16, 8)
-        return (*first, *(first[1:] * (self.layers - DEPTH))) if self.kind == "fc" else (16,) * (self.layers - 2)
+        return (
+            (*first, *(first[1:] * (self.layers - DEPTH)))
+            if self.kind == "fc"
+            else (16,) * (self.layers - 2)
+        )
 
     @property
     def window(self) -> int:
@@ -182,7 +192,9 @@ def small(data: Path, out: Path) -> Plan:
 
 @cache
 def samples(data: Path, name: str) -> tuple[str, ...]:
-    """The texts of the paper for a data set; where it has none, the first texts of the test file."""
+    """The texts of the paper for a data set; where it has none, the first texts of the
+    test file.
+    """
     path = data / "samples" / f"{name}.txt"
     if not path.exists():
         return tuple(text for text, _ in tests(data, name)[:40])
@@ -193,7 +205,8 @@ def samples(data: Path, name: str) -> tuple[str, ...]:
 @cache
 def gold(data: Path, name: str) -> dict[int, str]:
     """The right labels of the samples that have one, by place."""
-    path, labels = data / "samples" / "labels.csv", SOURCES[name].labels.split(",")
+    path = data / "samples" / "labels.csv"
+    labels = SOURCES[name].labels.split(",")
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as stream:
@@ -210,7 +223,9 @@ def tests(data: Path, name: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def synonyms(data: Path) -> dict[str, list[str]]:
-    with gzip.open(data / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf-8") as stream:
+    with gzip.open(
+        data / "synonyms" / "counterfitted_neighbors.json.gz", "rt", encoding="utf-8"
+    ) as stream:
         return dict(json.load(stream))
 
 

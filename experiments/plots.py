@@ -11,7 +11,9 @@ Line: TypeAlias = Sequence[tuple[float, float]]
 COLOURS = ("#1b6ca8", "#d1495b", "#2e933c", "#edae49", "#6a4c93", "#30323d")
 
 
-def lines(path: Path, found: Mapping[str, Line], x: str, y: str, title: str, log: bool = False) -> None:
+def lines(
+    path: Path, found: Mapping[str, Line], x: str, y: str, title: str, log: bool = False
+) -> None:
     """One line per name; the CNN and the FC of a pair share a colour, and the CNN is dashed."""
     figure, axes = _figure()
     pairs = list(dict.fromkeys(name.replace("cnn", "fc") for name in found))
@@ -27,17 +29,35 @@ def lines(path: Path, found: Mapping[str, Line], x: str, y: str, title: str, log
     _finish(figure, axes, path, x, y, title)
 
 
-def trade_off(path: Path, found: Mapping[str, Sequence[tuple[str, float, float]]], title: str) -> None:
+def trade_off(
+    path: Path, found: Mapping[str, Sequence[tuple[str, float, float]]], title: str
+) -> None:
     """Accuracy against length: a point per way of training (name, length, accuracy), numbered."""
     figure, axes = _figure()
     for place, (name, points) in enumerate(found.items()):
-        colour, ranked = COLOURS[place], sorted(points, key=lambda point: point[1])
-        axes.plot([p[1] for p in ranked], [p[2] for p in ranked], color=colour, marker="o", ms=4, lw=1.2, label=name)
+        colour = COLOURS[place]
+        ranked = sorted(points, key=lambda point: point[1])
+        axes.plot(
+            [p[1] for p in ranked],
+            [p[2] for p in ranked],
+            color=colour,
+            marker="o",
+            ms=4,
+            lw=1.2,
+            label=name,
+        )
         for number, (_, length, accuracy) in enumerate(points, 1):
             axes.annotate(
-                str(number), (length, accuracy), (4, 4), textcoords="offset points", fontsize=7.5, color=colour
+                str(number),
+                (length, accuracy),
+                (4, 4),
+                textcoords="offset points",
+                fontsize=7.5,
+                color=colour,
             )
-    for number, (name, _, _) in enumerate(next(iter(found.values())), 1):  # what the numbers mean, in the legend
+    for number, (name, _, _) in enumerate(
+        next(iter(found.values())), 1
+    ):  # what the numbers mean, in the legend
         axes.plot([], [], " ", label=f"{number}  {name}")
     _finish(figure, axes, path, "mean words of the explanation", "accuracy on test", title)
 

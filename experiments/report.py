@@ -1,4 +1,6 @@
-"""The report: RESULTS.md and its figures, from the finished rows alone; what is missing is said to be missing."""
+"""The report: RESULTS.md and its figures, from the finished rows alone; what is missing is said to
+be missing.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ class Report:
         return f"![{name}]({self.figures.name}/{name}.png)"
 
     def listed(self) -> str:
-        return "\n".join(f"- M{place}: {name}" for place, name in enumerate(self.machines, 1)) or "- none yet"
+        return (
+            "\n".join(f"- M{place}: {name}" for place, name in enumerate(self.machines, 1))
+            or "- none yet"
+        )
 
 
 def write(plan: Plan, store: Store, path: Path) -> None:
@@ -57,4 +62,6 @@ def write(plan: Plan, store: Store, path: Path) -> None:
     pieces |= {"in_short": summary.in_short(report), "machines": report.listed()}
     text = TEMPLATE.read_text(encoding="utf-8").format(plan=plan, **pieces)
     path.write_text(text, encoding="utf-8", newline="\n")
-    (plan.out / "examples.md").write_text(tables.marked_samples(report), encoding="utf-8", newline="\n")
+    (plan.out / "examples.md").write_text(
+        tables.marked_samples(report), encoding="utf-8", newline="\n"
+    )

@@ -1,4 +1,6 @@
-"""The store: every finished row is one line of JSON in a file of its item, so that a killed run resumes."""
+"""The store: every finished row is one line of JSON in a file of its item, so that a killed run
+resumes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Job:
-    """One row to compute: which item of the report it belongs to, and everything that decides it."""
+    """One row to compute: which item of the report it belongs to, and everything that
+    decides it.
+    """
 
     item: str
     settings: Settings
@@ -34,9 +38,12 @@ class Store:
         self.found: dict[str, dict[str, Row]] = {}
 
     def rows(self, item: str) -> dict[str, Row]:
-        """What is finished of an item; a line that was cut off by a kill is as if it had never been written."""
+        """What is finished of an item; a line that was cut off by a kill is as if it had never been
+        written.
+        """
         if item not in self.found:
-            path, found = self.folder / f"{item}.jsonl", {}
+            path = self.folder / f"{item}.jsonl"
+            found = {}
             for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
                 try:
                     row = json.loads(line)
@@ -66,7 +73,10 @@ class Store:
 
 def machine() -> str:
     """What times were measured on, in short; no host names."""
-    return f"{os.cpu_count()} cores, {_processor()}, {platform.system()}, Python {platform.python_version()}"
+    return (
+        f"{os.cpu_count()} cores, {_processor()}, {platform.system()}, Python "
+        f"{platform.python_version()}"
+    )
 
 
 def _processor() -> str:

@@ -22,7 +22,9 @@ TREC_LENGTH = 15
 
 
 def models(plan: Plan) -> list[Model]:
-    """Every length with three layers, and every depth at the middle length; first those that other items need."""
+    """Every length with three layers, and every depth at the middle length; first those that other
+    items need.
+    """
     kinds = [(data, kind) for data in plan.sets for kind in ("fc", "cnn")]
     found = [*plan.pairs, trec(plan), *robust_models(plan)]
     found += [Model(data, kind, length) for data, kind in kinds for length in plan.lengths]
@@ -35,9 +37,15 @@ def trec(plan: Plan) -> Model:
 
 
 def robust_models(plan: Plan) -> list[Model]:
-    """The trade-off: from ordinary training to the largest share of large boxes, with several seeds."""
+    """The trade-off: from ordinary training to the largest share of large boxes, with several
+    seeds.
+    """
     return [
-        replace(trec(plan) if data == "trec" else Model(data, "fc", plan.mid), **way._asdict(), seed=seed)
+        replace(
+            trec(plan) if data == "trec" else Model(data, "fc", plan.mid),
+            **way._asdict(),
+            seed=seed,
+        )
         for data in plan.robust_data
         for seed in plan.robust_seeds
         for way in plan.robust
@@ -71,7 +79,12 @@ def run(plan: Plan, settings: Settings) -> dict[str, Any]:
         run_train(args)
     taken = time.perf_counter() - started
     recipe = Recipe(**{name: getattr(args, name) for name in Recipe.__slots__})
-    return {"seconds": taken, "seed": model.seed, "command": command(words, model), **measured(plan, model, recipe)}
+    return {
+        "seconds": taken,
+        "seed": model.seed,
+        "command": command(words, model),
+        **measured(plan, model, recipe),
+    }
 
 
 def measured(plan: Plan, model: Model, recipe: Recipe) -> dict[str, Any]:
@@ -92,7 +105,14 @@ def options(model: Model, settings: Settings) -> list[str]:
     source = SOURCES[model.data]
     words = [*source.train, "--kind", model.kind, "--length", str(model.length)]
     words += ["--hidden", ",".join(map(str, model.hidden)), "--epochs", str(settings["epochs"])]
-    words += ["--words", str(settings["words"]), "--seed", str(model.seed), "--labels", source.labels]
+    words += [
+        "--words",
+        str(settings["words"]),
+        "--seed",
+        str(model.seed),
+        "--labels",
+        source.labels,
+    ]
     words += ["--window", str(model.window)] if model.kind == "cnn" else []
     words += ["--robust", model.robust] if model.robust else []
     words += ["--noise", f"{model.noise:g}"] if model.noise != NOISE else []

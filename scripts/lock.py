@@ -1,7 +1,9 @@
-"""Writes constraints.txt: the version of every package of the developer's environment, for everybody the same.
+"""Writes constraints.txt: the version of every package of the developer's environment, for
+everybody the same.
 
-`python scripts/lock.py` (or `make lock`) installs the open ranges of pyproject.toml into an environment of its own,
-only torch as it is pinned today, and writes down what came. Run the tests before you keep it.
+`python scripts/lock.py` (or `make lock`) installs the open ranges of pyproject.toml into an
+environment of its own, only torch as it is pinned today, and writes down what came. Run the tests
+before you keep it.
 """
 
 from __future__ import annotations
@@ -21,8 +23,14 @@ HEAD = """\
 
 
 def pinned(frozen: str) -> str:
-    """The lines of `pip freeze` without local versions, sorted by name; nothing that names a place."""
-    lines = [line.partition("+")[0] for line in frozen.splitlines() if re.fullmatch(r"[\w.-]+==[\w.!+-]+", line)]
+    """The lines of `pip freeze` without local versions, sorted by name; nothing that
+    names a place.
+    """
+    lines = [
+        line.partition("+")[0]
+        for line in frozen.splitlines()
+        if re.fullmatch(r"[\w.-]+==[\w.!+-]+", line)
+    ]
     return "".join(f"{line}\n" for line in sorted(lines, key=str.lower))
 
 

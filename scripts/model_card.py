@@ -1,4 +1,6 @@
-"""The cards of the bundled models: what each is, how good, what its neighbours are, and what it gets wrong."""
+"""The cards of the bundled models: what each is, how good, what its neighbours are, and what it
+gets wrong.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,42 @@ RUN_TWICE = ("question", "sentiment")
 SAME = "a second run on the same machine gave the same digest"
 
 WORDS = {
-    "sentiment": ["good", "bad", "wonderful", "boring", "flat", "funny", "touching", "actor", "woman", "plot"],
-    "topic": ["oil", "game", "president", "software", "stocks", "match", "iraq", "internet", "bank", "coach"],
-    "question": ["city", "actor", "year", "president", "river", "disease", "language", "who", "where", "how"],
+    "sentiment": [
+        "good",
+        "bad",
+        "wonderful",
+        "boring",
+        "flat",
+        "funny",
+        "touching",
+        "actor",
+        "woman",
+        "plot",
+    ],
+    "topic": [
+        "oil",
+        "game",
+        "president",
+        "software",
+        "stocks",
+        "match",
+        "iraq",
+        "internet",
+        "bank",
+        "coach",
+    ],
+    "question": [
+        "city",
+        "actor",
+        "year",
+        "president",
+        "river",
+        "disease",
+        "language",
+        "who",
+        "where",
+        "how",
+    ],
 }
 
 # Our own sentences with what a person would say; the card shows which of them the model gets wrong.
@@ -80,16 +115,26 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 
 DATA = {
-    "sentiment": "Stanford Sentiment Treebank, binary (Socher et al., EMNLP 2013): the training sentences, given "
-    "twice, and the phrases of the GLUE SST-2 training file (Wang et al., 2019). Texts that the teacher alone "
-    "labelled: each training sentence with words left out at random, and sentences of the training reviews of IMDB "
-    "(Maas et al., ACL 2011). A word of the treebank that people found neither positive nor negative was given by "
-    "itself with equal shares of both labels, and words that are positive by themselves also negated "
-    '("not good") as negative. The treebank writes "did n\'t"; its rows were also given as people write.',
-    "topic": "AG's News (Zhang, Zhao and LeCun, NIPS 2015): 10,001 of the 120,000 training rows, of which a tenth is "
-    "dev; the complete test set. The text is the description without the title. The dimension, the share of a label "
-    "that all labels get and the mean of several runs were chosen on dev and on 2,000 more training rows held out.",
-    "question": "TREC questions, six coarse classes (Li and Roth, COLING 2002), official split; a tenth of train is "
+    "sentiment": "Stanford Sentiment Treebank, binary (Socher et al., EMNLP 2013): the training sentences, "
+    "given "
+    "twice, and the phrases of the GLUE SST-2 training file (Wang et al., 2019). Texts that "
+    "the teacher alone "
+    "labelled: each training sentence with words left out at random, and sentences of the "
+    "training reviews of IMDB "
+    "(Maas et al., ACL 2011). A word of the treebank that people found neither positive nor "
+    "negative was given by "
+    "itself with equal shares of both labels, and words that are positive by themselves also "
+    "negated "
+    '("not good") as negative. The treebank writes "did n\'t"; its rows were also given as '
+    "people write.",
+    "topic": "AG's News (Zhang, Zhao and LeCun, NIPS 2015): 10,001 of the 120,000 training rows, of "
+    "which a tenth is "
+    "dev; the complete test set. The text is the description without the title. The "
+    "dimension, the share of a label "
+    "that all labels get and the mean of several runs were chosen on dev and on 2,000 more "
+    "training rows held out.",
+    "question": "TREC questions, six coarse classes (Li and Roth, COLING 2002), official split; a tenth "
+    "of train is "
     "dev.",
 }
 
@@ -104,7 +149,12 @@ def nearest(classifier: sf.Classifier, word: str) -> list[str]:
 
 def parts(recipe: Recipe) -> str:
     """What the scores are made of, a line for each part that the model has."""
-    lines = ["- The scores are sums: word vectors of {0.dimension} dimensions are added up and mapped to the labels."]
+    lines = [
+        (
+            "- The scores are sums: word vectors of {0.dimension} dimensions are added up and "
+            "mapped to the labels."
+        )
+    ]
     if recipe.hidden:
         lines.append("- {0.hidden} relus of that sum add to the scores.")
     if recipe.places:
@@ -116,11 +166,20 @@ def parts(recipe: Recipe) -> str:
         if recipe.lessons.vectors:
             lines.append(TOLD)
     if recipe.swap:
-        lines.append("- While it learned, a share of {0.swap:g} of the words was exchanged for a bundled substitute.")
+        lines.append(
+            "- While it learned, a share of {0.swap:g} of the words was exchanged for a "
+            "bundled substitute."
+        )
     if recipe.smooth:
-        lines.append("- While it learned, a share of {0.smooth:g} of each label was given to all labels alike.")
+        lines.append(
+            "- While it learned, a share of {0.smooth:g} of each label was given to all "
+            "labels alike."
+        )
     if recipe.runs > 1:
-        lines.append("- Its weights are the mean of {0.runs} runs from one start, which saw the rows in other orders.")
+        lines.append(
+            "- Its weights are the mean of {0.runs} runs from one start, which saw the rows "
+            "in other orders."
+        )
     widths = ", ".join(map(str, recipe.widths))
     return "\n".join(line.format(recipe, widths) for line in lines)
 
@@ -148,7 +207,11 @@ def card(
 ) -> str:
     known = [word for word in WORDS[name] if word in classifier.lookup]
     said = [(text, wanted, classifier.predict(text).label) for text, wanted in SENTENCES[name]]
-    wrong = [f"- {text} → {found} (a person would say {wanted})" for text, wanted, found in said if found != wanted]
+    wrong = [
+        f"- {text} → {found} (a person would say {wanted})"
+        for text, wanted, found in said
+        if found != wanted
+    ]
     return CARD.format(
         name=name,
         labels=", ".join(recipe.labels),
@@ -157,8 +220,12 @@ def card(
         words=len(classifier.vocabulary),
         units=units(classifier.network),
         digest=classifier.digest,
-        rows="\n".join(f"| {part} | {rows[part]:,} | {value:.4f} |" for part, value in reached.items()),
-        neighbours="\n".join(f"| {word} | {', '.join(nearest(classifier, word))} |" for word in known),
+        rows="\n".join(
+            f"| {part} | {rows[part]:,} | {value:.4f} |" for part, value in reached.items()
+        ),
+        neighbours="\n".join(
+            f"| {word} | {', '.join(nearest(classifier, word))} |" for word in known
+        ),
         right="\n".join(f"- {text} → {found}" for text, wanted, found in said if found == wanted),
         wrong="\n".join(wrong) or "- none of these",
         parts=parts(recipe),

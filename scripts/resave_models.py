@@ -1,4 +1,5 @@
-"""Write bundled models again as this version saves them: the same numbers and words, with today's digest in the card.
+"""Write bundled models again as this version saves them: the same numbers and words, with today's
+digest in the card.
 
 From the root of the repository: python scripts/resave_models.py [FOLDER ...]
 """
@@ -19,7 +20,9 @@ def resaved(folder: Path) -> str:
     header = json.loads((folder / "classifier.json").read_text(encoding="utf-8"))
     words = (folder / "vocabulary.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     tensors = model.load_file(folder / "weights.safetensors")
-    made = model._assemble(header, words, tensors, model.from_header(header["tokenizer"], None, None))
+    made = model._assemble(
+        header, words, tensors, model.from_header(header["tokenizer"], None, None)
+    )
     made.save(folder)
     card = folder / "README.md"
     if card.is_file():
@@ -29,6 +32,8 @@ def resaved(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    folders = [Path(name) for name in sys.argv[1:]] or sorted(path.parent for path in MODELS.glob("*/classifier.json"))
+    folders = [Path(name) for name in sys.argv[1:]] or sorted(
+        path.parent for path in MODELS.glob("*/classifier.json")
+    )
     for each in folders:
         print(resaved(each))

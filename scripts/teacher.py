@@ -1,7 +1,8 @@
-"""A teacher: the encoder all-MiniLM-L6-v2 with a head for the labels, both learned from a task's rows.
+"""A teacher: the encoder all-MiniLM-L6-v2 with a head for the labels, both learned from a task's
+rows.
 
-The bundled models are small; they learn what a large model says of many texts, also of texts nobody labelled and of
-texts with words left out. The teacher itself is not shipped.
+The bundled models are small; they learn what a large model says of many texts, also of texts nobody
+labelled and of texts with words left out. The teacher itself is not shipped.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-BATCH, PIECES = 32, 64  # texts at a time, and pieces of words of each
+# texts at a time, and pieces of words of each
+BATCH = 32
+PIECES = 64
 POOL = 50  # batches that are sorted by length together, so that little is padding
 ASKED = 4000  # texts between two times that answers are kept
-RATE, HEAD_RATE, WARM = 6e-5, 1e-3, 0.06
+RATE = 6e-5
+HEAD_RATE = 1e-3
+WARM = 0.06
 FROZEN = 2  # the first layers stay as they were, as do the vectors of word pieces
 
 
@@ -36,8 +41,11 @@ class Teacher:
     head: torch.nn.Linear
 
     def scores(self, texts: Sequence[str]) -> Tensor:
-        batch = self.tokenizer(list(texts), return_tensors="pt", padding=True, truncation=True, max_length=PIECES)
-        hidden, mask = self.encoder(**batch).last_hidden_state, batch["attention_mask"].unsqueeze(-1)
+        batch = self.tokenizer(
+            list(texts), return_tensors="pt", padding=True, truncation=True, max_length=PIECES
+        )
+        hidden = self.encoder(**batch).last_hidden_state
+        mask = batch["attention_mask"].unsqueeze(-1)
         return self.head((hidden * mask).sum(1) / mask.sum(1))
 
     @torch.no_grad()
@@ -72,18 +80,26 @@ def batches(texts: Sequence[str], seed: int) -> Iterator[list[int]]:
         yield from found
 
 
-def learned(texts: Sequence[str], labels: Sequence[int], classes: int, epochs: int, seed: int) -> Teacher:
+def learned(
+    texts: Sequence[str], labels: Sequence[int], classes: int, epochs: int, seed: int
+) -> Teacher:
     """A teacher that has learned from the rows."""
-    teacher, done = untaught(classes, seed), 0
+    teacher = untaught(classes, seed)
+    done = 0
     own = [value for value in teacher.encoder.parameters() if value.requires_grad]
-    groups = [{"params": own, "full": RATE}, {"params": teacher.head.parameters(), "full": HEAD_RATE}]
+    groups = [
+        {"params": own, "full": RATE},
+        {"params": teacher.head.parameters(), "full": HEAD_RATE},
+    ]
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01, fused=True)
     steps = epochs * math.ceil(len(texts) / BATCH)
     for epoch in range(epochs):
         teacher.encoder.train()
         for places in batches(texts, seed + epoch):
             for part in optimiser.param_groups:
-                part["lr"] = part["full"] * min(1.0, (done + 1) / (WARM * steps)) * (1 - done / steps)
+                part["lr"] = (
+                    part["full"] * min(1.0, (done + 1) / (WARM * steps)) * (1 - done / steps)
+                )
             optimiser.zero_grad()
             scores = teacher.scores([texts[place] for place in places])
             loss = cross_entropy(scores, torch.tensor([labels[place] for place in places]))
@@ -95,8 +111,12 @@ def learned(texts: Sequence[str], labels: Sequence[int], classes: int, epochs: i
     return teacher
 
 
-def answers(texts: Sequence[str], make: Callable[[], Teacher], work: Path | None) -> dict[str, NDArray[np.float32]]:
-    """The shares of the classes for each text; the teacher and its answers stay in the folder `work`, if given."""
+def answers(
+    texts: Sequence[str], make: Callable[[], Teacher], work: Path | None
+) -> dict[str, NDArray[np.float32]]:
+    """The shares of the classes for each text; the teacher and its answers stay in the folder
+    `work`, if given.
+    """
     if work:
         work.mkdir(parents=True, exist_ok=True)
     file = work / "answers.npz" if work else None
@@ -112,8 +132,12 @@ def answers(texts: Sequence[str], make: Callable[[], Teacher], work: Path | None
     return known
 
 
-def vectors(words: Sequence[str], make: Callable[[], Teacher], work: Path | None) -> NDArray[np.float32]:
-    """One vector of length 1 for each word, by the encoder of the teacher, which has learned the task."""
+def vectors(
+    words: Sequence[str], make: Callable[[], Teacher], work: Path | None
+) -> NDArray[np.float32]:
+    """One vector of length 1 for each word, by the encoder of the teacher, which has learned the
+    task.
+    """
 
     def made() -> tuple[Any, Any]:
         teacher = kept(work / "teacher.pt" if work else None, make)
@@ -127,7 +151,9 @@ def kept(file: Path | None, make: Callable[[], Teacher]) -> Teacher:
     if file is None or not file.exists():
         teacher = make()
         if file is not None:
-            torch.save({"encoder": teacher.encoder.state_dict(), "head": teacher.head.state_dict()}, file)
+            torch.save(
+                {"encoder": teacher.encoder.state_dict(), "head": teacher.head.state_dict()}, file
+            )
         return teacher
     state = torch.load(file, weights_only=True)
     teacher = untaught(len(state["head"]["bias"]), 0)

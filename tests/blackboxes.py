@@ -1,4 +1,6 @@
-"""Cheap black boxes for the tests, and the truth about them by asking every allowed text for every set of words."""
+"""Cheap black boxes for the tests, and the truth about them by asking every allowed text for every
+set of words.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import numpy as np
 
 import suffice as sf
 from suffice.model.text import rewritten, written
-from suffice.search.covers import bits
+from suffice.optimise.min_cost_hitting_set import bits
 from suffice.sets.table import from_dict
 
 WORDS = ["a", "gripping", "film", "that", "never", "bores", "and", "always", "Surprises", "us"]
@@ -24,7 +26,9 @@ SWAPS = {
 
 
 def rugged(seed: int, classes: int = 2, smooth: float = 1.0):
-    """A function with no structure to speak of: words add up, and every text has a shift of its own."""
+    """A function with no structure to speak of: words add up, and every text has a shift of its
+    own.
+    """
 
     words: dict[str, np.ndarray] = {}
     known: dict[str, np.ndarray] = {}
@@ -46,7 +50,9 @@ def rugged(seed: int, classes: int = 2, smooth: float = 1.0):
 
 def box(seed: int, classes: int = 2, smooth: float = 1.0) -> sf.BlackBox:
     labels = ["no", "yes", "perhaps", "never"][:classes]
-    return sf.from_function(rugged(seed, classes, smooth), labels, f"rugged {seed} {classes} {smooth}")
+    return sf.from_function(
+        rugged(seed, classes, smooth), labels, f"rugged {seed} {classes} {smooth}"
+    )
 
 
 @dataclass
@@ -60,7 +66,7 @@ class Truth:
         places = [i for i, words in enumerate(asked.options) if words]
         changes = [
             tuple(zip(some, choice, strict=True))
-            for size in range(min(asked.limit, len(places)) + 1)
+            for size in range(min(asked.most_changes, len(places)) + 1)
             for some in combinations(places, size)
             for choice in product(*(asked.options[i] for i in some))
         ]
@@ -72,11 +78,17 @@ class Truth:
         self.by_rival = {r: rows[:, self.label] - rows[:, r] for r in others}
         margins = rows[:, self.label] - rows[:, others].max(1)
         self.masks = np.array([sum(1 << i for i, _ in change) for change in changes])
-        self.flips = {int(mask) for mask, margin in zip(self.masks, margins, strict=True) if margin <= 0}
+        self.flips = {
+            int(mask) for mask, margin in zip(self.masks, margins, strict=True) if margin <= 0
+        }
         self.units = [int(unit) for unit in self.question.costs.units]
 
     def flips_to(self, rival: int) -> set[int]:
-        return {int(m) for m, margin in zip(self.masks, self.by_rival[rival], strict=True) if margin <= 0}
+        return {
+            int(m)
+            for m, margin in zip(self.masks, self.by_rival[rival], strict=True)
+            if margin <= 0
+        }
 
     def robust(self, held: int) -> bool:
         return all(flip & held for flip in self.flips)
@@ -92,7 +104,11 @@ class Truth:
         """The sets that may be explanations."""
         wanted = sum(1 << i for i in self.question.include)
         barred = sum(1 << i for i in self.question.exclude)
-        return [m for m in range(1 << len(self.question.text)) if m & wanted == wanted and not m & barred]
+        return [
+            m
+            for m in range(1 << len(self.question.text))
+            if m & wanted == wanted and not m & barred
+        ]
 
     @property
     def explanations(self) -> list[int]:
@@ -109,7 +125,11 @@ class Truth:
     def minimal(self) -> set[int]:
         found = set(self.explanations)
         wanted = sum(1 << i for i in self.question.include)
-        return {held for held in found if not any(held & ~(1 << i) in found for i in bits(held & ~wanted))}
+        return {
+            held
+            for held in found
+            if not any(held & ~(1 << i) in found for i in bits(held & ~wanted))
+        }
 
 
 def mask(positions) -> int:
@@ -119,14 +139,21 @@ def mask(positions) -> int:
 def is_true(classifier: sf.BlackBox, head: dict[str, Any]) -> bool:
     """Whether the claim of a certificate's header is true, by running every allowed text."""
     claim = head["claim"]
-    text = head["text"] if _ends(head["text"]) == head["words"] else [head["text"][a:b] for a, b in head["words"]]
-    limit = min(head["perturbation"].get("at_most") or len(head["words"]), len(head["words"]))  # larger ones are none
+    text = (
+        head["text"]
+        if _ends(head["text"]) == head["words"]
+        else [head["text"][a:b] for a, b in head["words"]]
+    )
+    limit = min(
+        head["perturbation"].get("at_most") or len(head["words"]), len(head["words"])
+    )  # larger ones are none
     sets = from_dict({**head["perturbation"], "at_most": max(limit, 1)})
     truth = Truth(sf.Question(classifier, text, perturbation=sets))
     if classifier.labels[truth.label] != head["label"]:
         return False
     truth.units = claim.get("costs", truth.units)
-    held, everything = mask(claim.get("positions", ())), (1 << len(truth.units)) - 1
+    held = mask(claim.get("positions", ()))
+    everything = (1 << len(truth.units)) - 1
     match claim["kind"]:
         case "sufficient" | "refuted":
             return truth.robust(held) == (claim["kind"] == "sufficient")
@@ -135,9 +162,15 @@ def is_true(classifier: sf.BlackBox, head: dict[str, Any]) -> bool:
             return truth.robust(everything & ~out) == (claim["kind"] == "independent")
         case "cheapest":
             return _cheapest(truth, claim, held, everything)
-    flips = truth.flips if claim["towards"] is None else truth.flips_to(classifier.labels.index(claim["towards"]))
+    flips = (
+        truth.flips
+        if claim["towards"] is None
+        else truth.flips_to(classifier.labels.index(claim["towards"]))
+    )
     shown = claim["cost"] is None or (held in flips and truth.cost(held) == claim["cost"])
-    return shown and not any(claim["lower"] is None or truth.cost(flip) < claim["lower"] for flip in flips)
+    return shown and not any(
+        claim["lower"] is None or truth.cost(flip) < claim["lower"] for flip in flips
+    )
 
 
 def _ends(text: str) -> list[list[int]]:
@@ -145,7 +178,12 @@ def _ends(text: str) -> list[list[int]]:
 
 
 def _cheapest(truth: Truth, claim: dict[str, Any], held: int, everything: int) -> bool:
-    include, exclude = mask(claim["include"]), mask(claim["exclude"])
-    fitting = [one for one in range(everything + 1) if one & include == include and not one & exclude]
+    include = mask(claim["include"])
+    exclude = mask(claim["exclude"])
+    fitting = [
+        one for one in range(everything + 1) if one & include == include and not one & exclude
+    ]
     cheaper = any(truth.robust(one) for one in fitting if truth.cost(one) < claim["lower"])
-    return held in fitting and truth.robust(held) and truth.cost(held) == claim["cost"] and not cheaper
+    return (
+        held in fitting and truth.robust(held) and truth.cost(held) == claim["cost"] and not cheaper
+    )

@@ -1,4 +1,6 @@
-"""Truth by enumeration: a classifier, a text and its allowed texts, every one of them tried, in fractions."""
+"""Truth by enumeration: a classifier, a text and its allowed texts, every one of them tried, in
+fractions.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,17 @@ class Whole:
 
 
 def whole_step(step: Step) -> Whole:
-    rows, bias = step.dense().tolist(), step.bias.tolist()
+    rows = step.dense().tolist()
+    bias = step.bias.tolist()
     power = power_of([v for row in (*rows, bias) for v in row])
     groups = [group.tolist() for group in step.maxima]
-    return Whole([scaled_up(row, power) for row in rows], scaled_up(bias, power), power, step.relu.tolist(), groups)
+    return Whole(
+        [scaled_up(row, power) for row in rows],
+        scaled_up(bias, power),
+        power,
+        step.relu.tolist(),
+        groups,
+    )
 
 
 def power_of(values: Sequence[float]) -> int:
@@ -47,7 +56,10 @@ def power_of(values: Sequence[float]) -> int:
 
 
 def scaled_up(values: Sequence[float], power: int) -> list[int]:
-    return [above << power - (below.bit_length() - 1) for above, below in (v.as_integer_ratio() for v in values)]
+    return [
+        above << power - (below.bit_length() - 1)
+        for above, below in (v.as_integer_ratio() for v in values)
+    ]
 
 
 def exact_scores(steps: Sequence[Whole], inputs: list[float]) -> list[Fraction]:
@@ -67,16 +79,20 @@ def exact_scores(steps: Sequence[Whole], inputs: list[float]) -> list[Fraction]:
 
 
 def rough_scores(steps: Sequence[Step], inputs: Any) -> tuple[Any, Any]:
-    """Scores (n, labels) of inputs (n, words, dimension) in doubles, and how large the sums behind them are."""
+    """Scores (n, labels) of inputs (n, words, dimension) in doubles, and how large the sums behind
+    them are.
+    """
     values = inputs.reshape(len(inputs), -1)
     sizes = np.abs(values)
     for step in steps:
         weight = step.dense()
-        sums, sizes = values @ weight.T + step.bias, sizes @ np.abs(weight).T + np.abs(step.bias)
+        sums = values @ weight.T + step.bias
+        sizes = sizes @ np.abs(weight).T + np.abs(step.bias)
         values = np.where(step.relu, np.maximum(sums, 0), sums)
         for group in step.maxima:
             values[:, group], largest = 0, sizes[:, group].max(1)
-            values[:, group[0]], sizes[:, group[0]] = sums[:, group].max(1), largest
+            values[:, group[0]] = sums[:, group].max(1)
+            sizes[:, group[0]] = largest
     return values, sizes
 
 
@@ -144,25 +160,39 @@ class Case:
     def texts(self, free: set[int]) -> Iterator[tuple[int, ...]]:
         """All texts that change free words only, and no more than may change at once."""
         options = [range(len(row)) if i in free else range(1) for i, row in enumerate(self.choices)]
-        return (text for text in itertools.product(*options) if len(self.changed(text)) <= self.at_most)
+        return (
+            text for text in itertools.product(*options) if len(self.changed(text)) <= self.at_most
+        )
 
     @cached_property
     def all_flips(self) -> list[tuple[tuple[int, ...], int]]:
-        """Every allowed text that lets a rival reach the label, with the rival, exactly where doubles are close."""
+        """Every allowed text that lets a rival reach the label, with the rival, exactly where
+        doubles are close.
+        """
         texts = list(self.texts({*range(self.length)}))
         label = self.label
         rows = [[self.choices[i][c] for i, c in enumerate(text)] for text in texts]
         scores, sizes = rough_scores(self.classifier.network.steps, self.classifier.table[rows])
-        margins, slack = scores[:, [label]] - scores, CLOSE * (sizes[:, [label]] + sizes)
-        lost, close = margins < -slack, np.abs(margins) <= slack
+        margins = scores[:, [label]] - scores
+        slack = CLOSE * (sizes[:, [label]] + sizes)
+        lost = margins < -slack
+        close = np.abs(margins) <= slack
         pairs = ((n, int(j)) for n, j in np.argwhere(lost | close) if j != label)
-        return [(texts[n], j) for n, j in pairs if lost[n, j] or self.margin(texts[n], label, j) <= 0]
+        return [
+            (texts[n], j) for n, j in pairs if lost[n, j] or self.margin(texts[n], label, j) <= 0
+        ]
 
-    def flips(self, free: set[int], rivals: Sequence[int] | None = None) -> list[tuple[tuple[int, ...], int]]:
-        """Texts that let a rival (one of these, if given) reach the label and change free words only."""
+    def flips(
+        self, free: set[int], rivals: Sequence[int] | None = None
+    ) -> list[tuple[tuple[int, ...], int]]:
+        """Texts that let a rival (one of these, if given) reach the label and change free words
+        only.
+        """
         aims = self.rivals if rivals is None else rivals
         fixed = [i for i in range(self.length) if i not in free]
-        return [(text, j) for text, j in self.all_flips if j in aims and not any(text[i] for i in fixed)]
+        return [
+            (text, j) for text, j in self.all_flips if j in aims and not any(text[i] for i in fixed)
+        ]
 
     def cost(self, places: Any) -> int:
         return sum(self.costs[i] for i in places)
@@ -192,43 +222,69 @@ class Case:
 def make_case(kind: str, seed: int, at_most: bool) -> Case:
     rng = np.random.default_rng([seed, at_most, *map(ord, kind)])
     classifier = make_classifier(rng, whole=seed % 3 == 0)
-    return make_question(classifier, kind, rng, at_most, "w1" if seed % 2 else None, equal=seed % 2 == 1)
+    return make_question(
+        classifier, kind, rng, at_most, "w1" if seed % 2 else None, equal=seed % 2 == 1
+    )
 
 
 def make_classifier(rng: np.random.Generator, whole: bool, tiny: bool = False) -> Classifier:
     """Two to four words; weights that are small whole numbers, so that scores tie, or others."""
-    length, size, classes = int(rng.integers(2, 5)), int(rng.integers(1, 3)), int(rng.integers(2, 4))
+    length = int(rng.integers(2, 5))
+    size = int(rng.integers(1, 3))
+    classes = int(rng.integers(2, 4))
     hidden = [(), (3,), (2, 2)][int(rng.integers(3))]
     if tiny:
-        length, size, classes, hidden = 4, 1, 2, [(), (1,), (2,), (1, 1)][int(rng.integers(4))]
+        length = 4
+        size = 1
+        classes = 2
+        hidden = [(), (1,), (2,), (1, 1)][int(rng.integers(4))]
 
     def numbers(*shape: int) -> Any:
         return rng.integers(-2, 3, shape).astype(float) if whole else rng.standard_normal(shape)
 
-    layers = [(numbers(b, a), numbers(b) / 2) for a, b in itertools.pairwise([length * size, *hidden, classes])]
+    layers = [
+        (numbers(b, a), numbers(b) / 2)
+        for a, b in itertools.pairwise([length * size, *hidden, classes])
+    ]
     names = ["<PAD>", "<UNK>", *WORDS]
     labels = [f"label{i}" for i in range(classes)]
     return Classifier(Network.dense(layers), numbers(len(names), size), names, labels, length)
 
 
 def make_question(
-    classifier: Classifier, kind: str, rng: np.random.Generator, at_most: bool, mask: str | None, equal: bool
+    classifier: Classifier,
+    kind: str,
+    rng: np.random.Generator,
+    at_most: bool,
+    mask: str | None,
+    equal: bool,
 ) -> Case:
     """A text of the classifier, what its words may become, and what they cost."""
     length = classifier.length
     tokens = tuple(rng.choice([*WORDS, "nowhere"], length).tolist())
     once = dict.fromkeys(tokens)  # in order: the order of a set would not come again with the seed
-    swaps = {word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist() for word in once}
+    swaps = {
+        word: rng.permutation([*WORDS, "nowhere", "<PAD>"])[: rng.integers(3)].tolist()
+        for word in once
+    }
     data: dict[str, Any] = {"kind": kind}
     data |= {"swaps": swaps} if "swap" in kind else {"token": mask} if kind == "mask" else {}
     data |= {"at_most": int(rng.integers(1, 3))} if at_most else {}
     costs = [1] * length if equal else (2 * rng.integers(1, 4, length)).tolist()
-    return Case(classifier, tokens, data, [list_choices(classifier, token, data) for token in tokens], costs)
+    return Case(
+        classifier, tokens, data, [list_choices(classifier, token, data) for token in tokens], costs
+    )
 
 
 def list_choices(classifier: Classifier, token: str, data: dict[str, Any]) -> list[int]:
-    """The rule of the format, written once more: a word of the text stands as it is, others are read."""
-    words = {"deletion": ["<PAD>"], "removal-or-swap": ["<PAD>"], "mask": [data.get("token") or "<UNK>"]}
+    """The rule of the format, written once more: a word of the text stands as it is, others are
+    read.
+    """
+    words = {
+        "deletion": ["<PAD>"],
+        "removal-or-swap": ["<PAD>"],
+        "mask": [data.get("token") or "<UNK>"],
+    }
     listed = [*words.get(data["kind"], []), *data.get("swaps", {}).get(token, [])]
     once = [word for i, word in enumerate(listed) if word != token and word not in listed[:i]]
     others = [classifier.lookup.get(word, classifier.lookup.get(word.lower(), 1)) for word in once]
@@ -240,9 +296,11 @@ def list_choices(classifier: Classifier, token: str, data: dict[str, Any]) -> li
 
 def is_true(classifier: Classifier, head: dict[str, Any]) -> bool:
     """Whether the claim of a header over real words is true, the label of the text included."""
-    tokens, data = tuple(head["text"]), head["perturbation"]
+    tokens = tuple(head["text"])
+    data = head["perturbation"]
     choices = [list_choices(classifier, token, data) for token in tokens]
-    claim, features = head["claim"], set(head["features"])
+    claim = head["claim"]
+    features = set(head["features"])
     case = Case(classifier, tokens, data, choices, claim.get("costs", [1] * len(tokens)))
     label = classifier.labels.index(head["label"])
     stays = (0,) * len(tokens)
@@ -269,13 +327,21 @@ def _holds(case: Case, claim: dict[str, Any], features: set[int]) -> bool:
             return (
                 _fits(case, claim, claim["positions"])
                 and enough(claim["positions"])
-                and not any(case.cost(held) < claim["lower"] for held in _fitting(claim, features) if enough(held))
+                and not any(
+                    case.cost(held) < claim["lower"]
+                    for held in _fitting(claim, features)
+                    if enough(held)
+                )
             )
         case "all":
             least = [
-                list(held) for held in _fitting(claim, features) if case.cost(held) <= claim["cost"] and enough(held)
+                list(held)
+                for held in _fitting(claim, features)
+                if case.cost(held) <= claim["cost"] and enough(held)
             ]
-            return sorted(least) == sorted(claim["sets"]) and all(_fits(case, claim, held) for held in claim["sets"])
+            return sorted(least) == sorted(claim["sets"]) and all(
+                _fits(case, claim, held) for held in claim["sets"]
+            )
     return _flips_so(case, claim, features)
 
 
@@ -296,6 +362,8 @@ def _flips_so(case: Case, claim: dict[str, Any], features: set[int]) -> bool:
     aims = None if claim["towards"] is None else [case.classifier.labels.index(claim["towards"])]
     found = [case.changed(text) for text, _ in case.flips(features, aims)]
     shown = claim["positions"]
-    if shown is not None and not (case.cost(shown) == claim["cost"] and any(words <= {*shown} for words in found)):
+    if shown is not None and not (
+        case.cost(shown) == claim["cost"] and any(words <= {*shown} for words in found)
+    ):
         return False
     return not any(case.cost(words) < claim["lower"] for words in found)

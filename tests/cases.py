@@ -1,4 +1,6 @@
-"""Small problems of every kind from a seed, and judges of an oracle's answers that share no code with it."""
+"""Small problems of every kind from a seed, and judges of an oracle's answers that share no code
+with it.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,19 @@ from suffice.model.network import (
     Relu,
     Transpose,
 )
-from suffice.prove.bounds import Form
-from suffice.prove.oracles.bounds import bounds_for
-from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown, Verdict
-from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap
+from suffice.sets.perturbations import (
+    Boxes,
+    Deletion,
+    EpsilonBall,
+    KNNBox,
+    KNNHull,
+    Perturbation,
+    WordSwap,
+)
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+from suffice.verify.contract import Budget, Problem, Proved, Refuted, Unknown, Verdict
+from suffice.verify.nets.bounds_oracle import bounds_for
+from suffice.verify.nets.crown import PreparedProblem
 
 WORDS = tuple(f"w{i}" for i in range(8))
 MANY = 256  # more vertices than this are sampled
@@ -40,7 +50,9 @@ MANY = 256  # more vertices than this are sampled
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A problem, some sets of free words to ask about, and whether its numbers are small integers (ties!)."""
+    """A problem, some sets of free words to ask about, and whether its numbers are small integers
+    (ties!).
+    """
 
     name: str
     problem: Problem
@@ -55,7 +67,8 @@ class Maker:
     """Draws weights: of a normal distribution, or small integers."""
 
     def __init__(self, rng: np.random.Generator, whole: bool) -> None:
-        self.rng, self.whole = rng, whole
+        self.rng = rng
+        self.whole = whole
 
     def numbers(self, *shape: int) -> Floats:
         if self.whole:
@@ -69,7 +82,9 @@ class Maker:
         return int(self.rng.integers(1, 7))
 
 
-Stack = Callable[[Maker, int, int], tuple[list[Layer], int]]  # (maker, words, dimension) -> layers, their width
+Stack = Callable[
+    [Maker, int, int], tuple[list[Layer], int]
+]  # (maker, words, dimension) -> layers, their width
 
 
 def _linear(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
@@ -82,13 +97,16 @@ def _dense_1(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
 
 
 def _dense_2(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
-    first, second = m.hidden(), m.hidden()
+    first = m.hidden()
+    second = m.hidden()
     return [m.dense(first, words * dimension), Relu(), m.dense(second, first), Relu()], second
 
 
 def _conv1d(pool: Layer) -> Stack:
     def stack(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
-        kernel = Conv1d(m.numbers(2, dimension, 2), m.numbers(2) / 2, padding=int(m.rng.integers(2)))
+        kernel = Conv1d(
+            m.numbers(2, dimension, 2), m.numbers(2) / 2, padding=int(m.rng.integers(2))
+        )
         return [Transpose(), kernel, Relu(), pool], 2
 
     return stack
@@ -105,7 +123,8 @@ def _maxpool(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
 
 def _pooled(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:
     """Maxima after relus, with and without a zero, and relus after maxima."""
-    first, second = m.hidden() + 2, m.hidden()
+    first = m.hidden() + 2
+    second = m.hidden()
     pool: list[Layer] = [Transpose(), MaxPool(), m.dense(second, first), Relu()]
     kernel = Conv1d(m.numbers(first, dimension, 1), m.numbers(first) / 2)
     return [Transpose(), kernel, *([Relu()] if m.rng.random() < 0.5 else []), *pool[1:]], second
@@ -141,13 +160,17 @@ NETWORKS: dict[str, Stack] = {
 
 
 def _boxes(m: Maker, center: Floats) -> Perturbation:
-    below, above = (np.abs(m.numbers(*center.shape)) * m.rng.integers(2, size=center.shape) for _ in "ab")
+    below, above = (
+        np.abs(m.numbers(*center.shape)) * m.rng.integers(2, size=center.shape) for _ in "ab"
+    )
     return Boxes(center - below / 2, center + above / 2)
 
 
 def _swaps(m: Maker, center: Floats) -> Perturbation:
     counts = m.rng.integers(3, size=len(WORDS))
-    picked = {word: m.rng.permutation(WORDS)[:n].tolist() for word, n in zip(WORDS, counts, strict=True)}
+    picked = {
+        word: m.rng.permutation(WORDS)[:n].tolist() for word, n in zip(WORDS, counts, strict=True)
+    }
     return WordSwap(picked)
 
 
@@ -171,13 +194,18 @@ PERTURBATIONS: dict[str, Callable[[Maker, Floats], Perturbation]] = {
 
 
 def make_case(network: str, perturbation: str, seed: int, questions: int = 4) -> Case:
-    """The case of a seed: its label's bias is shifted so that some set of free words is near the boundary."""
+    """The case of a seed: its label's bias is shifted so that some set of free words is near the
+    boundary.
+    """
     rng = np.random.default_rng([seed, *map(ord, network + perturbation)])
     m = Maker(rng, whole=bool(rng.random() < 0.3))
-    words, dimension, classes = int(rng.choice([2, 4])), int(rng.integers(1, 4)), int(rng.integers(2, 5))
+    words = int(rng.choice([2, 4]))
+    dimension = int(rng.integers(1, 4))
+    classes = int(rng.integers(2, 5))
     layers, width = NETWORKS[network](m, words, dimension)
     last = Dense(m.numbers(classes, width), m.numbers(classes))
-    table, text = m.numbers(len(WORDS) + 2, dimension), rng.permutation(WORDS)[:words].tolist()
+    table = m.numbers(len(WORDS) + 2, dimension)
+    text = rng.permutation(WORDS)[:words].tolist()
     classifier = _classifier(Network.build([*layers, last], (words, dimension)), table, words)
     read = classifier.read(text)
     region = PERTURBATIONS[perturbation](m, classifier.embed(read)).around(classifier, read)
@@ -222,7 +250,7 @@ def shifted(case: Case, shift: float) -> Case:
 
 def unstable(problem: Problem, free: Bools) -> list[int]:
     """How many relus can switch for each set of free words, as far as our bounds can tell."""
-    loose = bounds_for(Form.of(problem), free).loose
+    loose = bounds_for(PreparedProblem.of(problem), free).unstable
     return [int(row.sum()) for row in loose[: len(free)]]
 
 
@@ -230,7 +258,9 @@ def unstable(problem: Problem, free: Bools) -> list[int]:
 
 
 def samples(region: Region, free: Bools, rng: np.random.Generator, count: int = 64) -> Floats:
-    """Points of the region that change free words only: all of a finite set, else vertices and others."""
+    """Points of the region that change free words only: all of a finite set, else vertices and
+    others.
+    """
     points = [region.center[None], *_vertices(region, free, rng)]
     if not isinstance(region, Choice):
         points.append(region.sample(rng, count))
@@ -290,7 +320,9 @@ def flip_among(problem: Problem, points: Floats) -> Floats | None:
 
 
 def complaint(case: Case, free: Bools, verdict: Verdict, known: Floats | None) -> str | None:
-    """What is wrong with an answer, if anything; `known` is a point that flips the label, if one is known."""
+    """What is wrong with an answer, if anything; `known` is a point that flips the label, if one is
+    known.
+    """
     match verdict:
         case Refuted(witness=witness):
             return _witness_complaint(case.problem, free, witness.point, witness.shares)
@@ -300,7 +332,9 @@ def complaint(case: Case, free: Bools, verdict: Verdict, known: Floats | None) -
             return None
 
 
-def _witness_complaint(problem: Problem, free: Bools, point: Floats, shares: Floats | None) -> str | None:
+def _witness_complaint(
+    problem: Problem, free: Bools, point: Floats, shares: Floats | None
+) -> str | None:
     if not inside(problem.region, point, shares)[free].all():
         return "the witness is outside the region"
     if (point != problem.center)[~free].any():
@@ -314,8 +348,13 @@ def inside(region: Region, point: Floats, shares: Floats | None = None) -> Bools
         case Box(lower=lower, upper=upper):
             return np.asarray(((lower <= point) & (point <= upper)).all(-1))
         case Ball(center=center, radius=radius, p=p):
-            gaps = [[Fraction(v) - Fraction(x) for v, x in zip(*pair, strict=True)] for pair in _pairs(point, center)]
-            return np.array([_norm(gap, p) <= Fraction(radius) ** (2 if p == 2 else 1) for gap in gaps])
+            gaps = [
+                [Fraction(v) - Fraction(x) for v, x in zip(*pair, strict=True)]
+                for pair in _pairs(point, center)
+            ]
+            return np.array(
+                [_norm(gap, p) <= Fraction(radius) ** (2 if p == 2 else 1) for gap in gaps]
+            )
         case Choice(points=points) | Hull(points=points) if shares is None:
             return np.asarray((points == point[:, None]).all(-1).any(-1))
         case Hull(points=points):
@@ -339,14 +378,21 @@ def _norm(gap: list[Fraction], p: float) -> Fraction:
 # --- hidden bounds for a MILP that owes nothing to ours ---
 
 
-def interval_bounds(form: Form, free: Bools, budget: Budget | None = None) -> SimpleNamespace:
+def interval_bounds(
+    form: PreparedProblem, free: Bools, budget: Budget | None = None
+) -> SimpleNamespace:
     """Plain interval arithmetic, in the shape of `bounds_for` for one set of free words."""
-    lower, upper = (np.where(free[0][:, None], side, form.problem.center).ravel() for side in _box(form.problem.region))
+    lower, upper = (
+        np.where(free[0][:, None], side, form.problem.center).ravel()
+        for side in _box(form.problem.region)
+    )
     bounds = [(np.zeros(0), np.zeros(0))]
     for step in form.steps:
         weight = step.dense()
-        up, down = np.maximum(weight, 0), np.minimum(weight, 0)
-        below, above = up @ lower + down @ upper + step.bias, up @ upper + down @ lower + step.bias
+        up = np.maximum(weight, 0)
+        down = np.minimum(weight, 0)
+        below = up @ lower + down @ upper + step.bias
+        above = up @ upper + down @ lower + step.bias
         bounds.append((below - 1e-9, above + 1e-9))
         lower, upper = (step.activate(side) for side in bounds[-1])
     rows = (np.concatenate(side)[None] for side in zip(*bounds, strict=True))

@@ -1,4 +1,6 @@
-"""Settings for every test: hypothesis repeats the same examples anywhere, and no example is timed."""
+"""Settings for every test: hypothesis repeats the same examples anywhere, and no
+example is timed.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from suffice.model.classifier import Classifier
 
-# Started with SIGINT ignored (in the background of a script, say), tests still interrupt what they start: children
-# inherit that a signal is ignored, but not a handler.
+# Started with SIGINT ignored (in the background of a script, say), tests still interrupt what they
+# start: children inherit that a signal is ignored, but not a handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -14,7 +14,9 @@ from suffice.sets.regions import Region
 
 @dataclass(frozen=True)
 class Deadly:
-    """Boxes around the k nearest words; at `word` the process dies (once, when `mark` is a file to leave behind)."""
+    """Boxes around the k nearest words; at `word` the process dies (once, when `mark` is a file to
+    leave behind).
+    """
 
     k: int
     word: str

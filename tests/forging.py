@@ -33,7 +33,9 @@ ODD: list[Callable[[Any], Any]] = [
 
 
 def forged(lines: Lines, rng: np.random.Generator) -> tuple[str, Lines]:
-    """What was changed, and the lines: one is dropped, repeated or moved, or something in one of them is another."""
+    """What was changed, and the lines: one is dropped, repeated or moved, or something in one of
+    them is another.
+    """
     made = copy.deepcopy(lines)
     if len(made) > 1 and rng.random() < 0.3:
         return _moved(made, rng)
@@ -73,7 +75,11 @@ def _repeated(parent: Any, key: Any, values: list[Any], rng: np.random.Generator
 
 
 def _swapped(parent: Any, key: Any, values: list[Any], rng: np.random.Generator) -> str:
-    other = list(parent)[int(rng.integers(len(parent)))] if isinstance(parent, dict) else int(rng.integers(len(parent)))
+    other = (
+        list(parent)[int(rng.integers(len(parent)))]
+        if isinstance(parent, dict)
+        else int(rng.integers(len(parent)))
+    )
     parent[key], parent[other] = parent[other], parent[key]
     return f"{key!r} and {other!r} changed places"
 
@@ -97,7 +103,13 @@ def _odd(parent: Any, key: Any, values: list[Any], rng: np.random.Generator) -> 
 
 def _places(tree: Any, path: Path = ()) -> Iterator[Path]:
     yield path
-    inside = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    inside = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, list)
+        else ()
+    )
     for key, value in inside:
         yield from _places(value, (*path, key))
 
@@ -119,7 +131,8 @@ def table_of(lines: Lines) -> Any:
 
 def free_more(lines: Lines) -> None:
     """A word less than suffices, wherever that is said."""
-    claim, table = lines[0]["claim"], table_of(lines)
+    claim = lines[0]["claim"]
+    table = table_of(lines)
     gone = claim["positions"].pop()
     claim["cost"] -= 1
     claim["lower"] = min(claim["lower"], claim["cost"])

@@ -25,11 +25,15 @@ def make_classifier(
 ) -> Classifier:
     """A dense Classifier with random weights.
 
-    Its vocabulary is <PAD>, <UNK> and `words` words word0, word1, ...; its labels are label0, label1, ...
+    Its vocabulary is <PAD>, <UNK> and `words` words word0, word1, ...; its labels are label0,
+    label1, ...
     """
     rng = np.random.default_rng(seed)
     sizes = [length * dimension, *hidden, classes]
-    layers = [(rng.normal(size=(n, m)) / np.sqrt(m), rng.normal(size=n)) for m, n in itertools.pairwise(sizes)]
+    layers = [
+        (rng.normal(size=(n, m)) / np.sqrt(m), rng.normal(size=n))
+        for m, n in itertools.pairwise(sizes)
+    ]
     return Classifier(
         network=Network.dense(layers),
         embedding=rng.normal(size=(words + 2, dimension)),
@@ -40,13 +44,17 @@ def make_classifier(
 
 
 def make_text(seed: int, length: int = 4, words: int = 8, unknown: float = 0.1) -> list[str]:
-    """A random text for such a classifier: at most `length` words, some of them out of the vocabulary."""
+    """A random text for such a classifier: at most `length` words, some of them out of the
+    vocabulary.
+    """
     rng = np.random.default_rng(seed)
     picked = rng.integers(words, size=rng.integers(1, length + 1))
     return ["nowhere" if rng.random() < unknown else f"word{i}" for i in picked]
 
 
-def explain_rows(classifier, texts, out=None, perturbation=None, certificates=None, **more) -> list[dict]:
+def explain_rows(
+    classifier, texts, out=None, perturbation=None, certificates=None, **more
+) -> list[dict]:
     """The lines of a batch, by row."""
     names = ("workers", "engine", "fresh", "on_row")
     run = Run(out, certificates, **{name: more.pop(name) for name in names if name in more})
@@ -55,7 +63,9 @@ def explain_rows(classifier, texts, out=None, perturbation=None, certificates=No
 
 
 def refused(classifier: Classifier, text: str, perturbation: Perturbation) -> bool:
-    """Whether the checker rejects what the prover claims of a text: for provers with a bug planted in them."""
+    """Whether the checker rejects what the prover claims of a text: for provers with a bug planted
+    in them.
+    """
     found = sf.explain(classifier, text, perturbation=perturbation, seconds=5, self_check=False)
     try:
         if found.certificate is not None:

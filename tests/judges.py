@@ -14,7 +14,9 @@ OPTIONS = 3  # substitutes of each word
 
 def swaps(words: int = 8, options: int = OPTIONS) -> dict[str, list[str]]:
     """Every word may become one of the next few."""
-    return {f"word{i}": [f"word{(i + j) % words}" for j in range(1, options + 1)] for i in range(words)}
+    return {
+        f"word{i}": [f"word{(i + j) % words}" for j in range(1, options + 1)] for i in range(words)
+    }
 
 
 class Judge:
@@ -26,11 +28,15 @@ class Judge:
         self.perturbation = sf.WordSwap(swaps())
         self.label = self.classifier.predict(self.words).label
         choices = [[word, *swaps()[word]] for word in self.words]
-        self.labels = {text: self.classifier.predict(list(text)).label for text in itertools.product(*choices)}
+        self.labels = {
+            text: self.classifier.predict(list(text)).label for text in itertools.product(*choices)
+        }
 
     def robust(self, held: Collection[int]) -> bool:
         return all(
-            label == self.label for text, label in self.labels.items() if all(text[i] == self.words[i] for i in held)
+            label == self.label
+            for text, label in self.labels.items()
+            if all(text[i] == self.words[i] for i in held)
         )
 
     def subsets(self) -> Iterator[tuple[int, ...]]:

@@ -1,4 +1,5 @@
-"""The process in which Marabou answers exported folders: a line "FOLDER PATH ANSWER" for each row of instances.csv.
+"""The process in which Marabou answers exported folders: a line "FOLDER PATH ANSWER" for each row
+of instances.csv.
 
 Nothing of suffice is in it: the files are read as any other tool would read them.
 """
@@ -23,7 +24,9 @@ def replay(folders: list[Path]) -> None:
         for onnx, vnnlib, seconds in rows:
             options = Marabou.createOptions(verbosity=0, timeoutInSeconds=int(seconds))
             network = Marabou.read_onnx(str(folder / onnx))
-            found = network.solve(verbose=False, options=options, propertyFilename=str(folder / vnnlib))
+            found = network.solve(
+                verbose=False, options=options, propertyFilename=str(folder / vnnlib)
+            )
             print(folder, vnnlib, found[0], sep="\t", file=answers, flush=True)
 
 

@@ -2,8 +2,9 @@
 
     make fuzz SECONDS=600        (or: python -m tests.pipelines --seconds 600 --first 0)
 
-Every seed is one fitted pipeline with one question: the cheapest explanation must be that of all subsets of words over
-all allowed strings, and its certificate must be accepted. What disagrees is printed with its seed; the exit code is 1.
+Every seed is one fitted pipeline with one question: the cheapest explanation must be that of all
+subsets of words over all allowed strings, and its certificate must be accepted. What disagrees is
+printed with its seed; the exit code is 1.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
@@ -45,11 +51,17 @@ import suffice as sf
 from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
-from suffice.search import grown
+from suffice.optimise import table_search
 
 MARKS = [",", ".", "(", '"', "-"]
 SHORT = ["good", "bad", "film", "a", "dull", "be", "not", "I", "was"]
-ODD = ["cafe\u0301", "Straße", "ﬁlm", "１２", "👍🏽"]  # letters that are read as others, loose accents, emoji
+ODD = [
+    "cafe\u0301",
+    "Straße",
+    "ﬁlm",
+    "１２",
+    "👍🏽",
+]  # letters that are read as others, loose accents, emoji
 SPACES = [" ", " ", "  ", "\n"]
 ODD_SPACES = ["\u3000", "\u00a0", "\u2028", "\t"]
 WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
@@ -71,9 +83,18 @@ def vectorizer(rng: np.random.Generator, orders: tuple[int, int], norms: list[st
     norm = norms[rng.integers(len(norms))]
     return [
         CountVectorizer(ngram_range=orders, binary=bool(rng.integers(2))),
-        TfidfVectorizer(ngram_range=orders, norm=norm, sublinear_tf=bool(rng.integers(2)), token_pattern=r"\w+"),
-        TfidfVectorizer(ngram_range=orders, norm=norm, use_idf=bool(rng.integers(2)), binary=bool(rng.integers(2))),
-        HashingVectorizer(n_features=16, norm=norm, ngram_range=orders, alternate_sign=bool(rng.integers(2))),
+        TfidfVectorizer(
+            ngram_range=orders, norm=norm, sublinear_tf=bool(rng.integers(2)), token_pattern=r"\w+"
+        ),
+        TfidfVectorizer(
+            ngram_range=orders,
+            norm=norm,
+            use_idf=bool(rng.integers(2)),
+            binary=bool(rng.integers(2)),
+        ),
+        HashingVectorizer(
+            n_features=16, norm=norm, ngram_range=orders, alternate_sign=bool(rng.integers(2))
+        ),
     ][rng.integers(4)]
 
 
@@ -81,12 +102,25 @@ def of_weights(rng: np.random.Generator) -> Pipeline:
     """Words and pairs with a row of weights for each label."""
     read = vectorizer(rng, [(1, 1), (1, 2), (2, 2)][rng.integers(3)], [None, "l2", "l2", "l1"])
     plain = type(read) is CountVectorizer
-    steps: list[Any] = [[], [MaxAbsScaler()], [SelectKBest(k=4)], [TruncatedSVD(3)], [TfidfTransformer()]][
-        rng.integers(5 if plain else 4)
-    ]
+    steps: list[Any] = [
+        [],
+        [MaxAbsScaler()],
+        [SelectKBest(k=4)],
+        [TruncatedSVD(3)],
+        [TfidfTransformer()],
+    ][rng.integers(5 if plain else 4)]
     signed = isinstance(read, HashingVectorizer) or (steps and isinstance(steps[0], TruncatedSVD))
-    models = [LogisticRegression(C=10), LinearSVC(), SGDClassifier(random_state=0), RidgeClassifier(), Perceptron()]
-    models += [OneVsRestClassifier(LogisticRegression()), CalibratedClassifierCV(LinearSVC(), cv=2, ensemble=False)]
+    models = [
+        LogisticRegression(C=10),
+        LinearSVC(),
+        SGDClassifier(random_state=0),
+        RidgeClassifier(),
+        Perceptron(),
+    ]
+    models += [
+        OneVsRestClassifier(LogisticRegression()),
+        CalibratedClassifierCV(LinearSVC(), cv=2, ensemble=False),
+    ]
     models += [] if signed else [MultinomialNB(), ComplementNB(), BernoulliNB()]
     return fitted(rng, read, *steps, models[rng.integers(len(models))])
 
@@ -122,7 +156,8 @@ def of_boosters(rng: np.random.Generator) -> Pipeline:
 
 
 def booster(rng: np.random.Generator) -> Any:
-    seed, rounds = int(rng.integers(1000)), int(rng.integers(1, 9))
+    seed = int(rng.integers(1000))
+    rounds = int(rng.integers(1, 9))
     if rng.integers(2):
         from lightgbm import LGBMClassifier
 
@@ -131,32 +166,50 @@ def booster(rng: np.random.Generator) -> Any:
         return LGBMClassifier(boosting_type=kind, verbose=-1, **given)
     from xgboost import XGBClassifier
 
-    method, depth = str(rng.choice(["hist", "exact"])), int(rng.integers(1, 5))
-    given = {"n_estimators": rounds, "max_depth": depth, "tree_method": method, "random_state": seed, "n_jobs": 1}
+    method = str(rng.choice(["hist", "exact"]))
+    depth = int(rng.integers(1, 5))
+    given = {
+        "n_estimators": rounds,
+        "max_depth": depth,
+        "tree_method": method,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
     return XGBClassifier(min_child_weight=0, subsample=0.8, **given)
 
 
 def of_rows(rng: np.random.Generator) -> Pipeline:
     """Models that are run on rows of features."""
-    seed, orders = int(rng.integers(1000)), [(1, 1), (1, 2), (1, 3)]
+    seed = int(rng.integers(1000))
+    orders = [(1, 1), (1, 2), (1, 3)]
     read = vectorizer(rng, orders[rng.integers(3)], ["l2", "l2", "l1"])
-    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)], [TruncatedSVD(3)]][rng.integers(5)]
+    steps: list[Any] = [[], [], [MaxAbsScaler()], [SelectKBest(k=6)], [TruncatedSVD(3)]][
+        rng.integers(5)
+    ]
     signed = isinstance(read, HashingVectorizer) or (steps and isinstance(steps[0], TruncatedSVD))
-    network = MLPClassifier((4,), max_iter=20, random_state=seed, activation=["relu", "tanh"][rng.integers(2)])
+    network = MLPClassifier(
+        (4,), max_iter=20, random_state=seed, activation=["relu", "tanh"][rng.integers(2)]
+    )
     second: Any = network if signed else MultinomialNB()
     model: Any = [
         CalibratedClassifierCV(LinearSVC(), cv=2),
         CalibratedClassifierCV(LogisticRegression(), cv=3, method="isotonic"),
         VotingClassifier([("a", LogisticRegression(C=10)), ("b", second)], voting="soft"),
-        VotingClassifier([("a", LogisticRegression()), ("b", second)], voting="soft", weights=[1, 3]),
+        VotingClassifier(
+            [("a", LogisticRegression()), ("b", second)], voting="soft", weights=[1, 3]
+        ),
         network,
     ][rng.integers(5)]
     return fitted(rng, read, *steps, model)
 
 
 def prose(rng: np.random.Generator, low: int, high: int, odd: bool = False) -> str:
-    """Words and marks, some of them without a space between; where it is odd, with odd letters and spaces too."""
-    found, words, spaces = "", SHORT + odd * ODD, SPACES + odd * ODD_SPACES
+    """Words and marks, some of them without a space between; where it is odd, with odd letters and
+    spaces too.
+    """
+    found = ""
+    words = SHORT + odd * ODD
+    spaces = SPACES + odd * ODD_SPACES
     for _ in range(int(rng.integers(low, high))):
         piece = str(rng.choice(words if rng.random() < 0.7 else MARKS))
         glued = found and (not piece.isalnum() or not found[-1].isalnum()) and rng.random() < 0.6
@@ -167,7 +220,10 @@ def prose(rng: np.random.Generator, low: int, high: int, odd: bool = False) -> s
 def stream(rng: np.random.Generator, norm: str | None, odd: bool) -> Any:
     """A vectorizer of characters, of words between spaces, or of several words in a row."""
     low = int(rng.integers(1, 5))
-    chars = {"analyzer": str(rng.choice(["char", "char_wb"])), "ngram_range": (low, low + int(rng.integers(3)))}
+    chars = {
+        "analyzer": str(rng.choice(["char", "char_wb"])),
+        "ngram_range": (low, low + int(rng.integers(3))),
+    }
     words: list[dict[str, Any]] = [
         {"ngram_range": (1, 3), "token_pattern": r"\w+"},
         {"ngram_range": (1, 2), "tokenizer": str.split, "token_pattern": None},
@@ -189,15 +245,25 @@ def stream(rng: np.random.Generator, norm: str | None, odd: bool) -> Any:
 
 def of_streams(rng: np.random.Generator, odd: bool = False) -> Pipeline:
     """Features that reach over words, and several vectorizers side by side."""
-    texts, labels = [prose(rng, 3, 9, odd) for _ in range(25)], int(rng.choice([2, 2, 3]))
+    texts = [prose(rng, 3, 9, odd) for _ in range(25)]
+    labels = int(rng.choice([2, 2, 3]))
     norm = [None, "l2", "l2", "l1"][rng.integers(4)]
     steps: list[Any] = [stream(rng, norm, odd)]
     if rng.random() < 0.3:
         one = CountVectorizer(analyzer="char_wb", ngram_range=(2, 3))
-        union = [make_union(CountVectorizer(), one), FeatureUnion([("a", one), ("b", TfidfVectorizer(norm=None))])]
+        union = [
+            make_union(CountVectorizer(), one),
+            FeatureUnion([("a", one), ("b", TfidfVectorizer(norm=None))]),
+        ]
         steps = [union[rng.integers(2)], TfidfTransformer(norm=norm)]
     signed = isinstance(steps[0], HashingVectorizer)
-    models: list[Any] = [LogisticRegression(C=10), LinearSVC(), RidgeClassifier(), MultinomialNB(), BernoulliNB()]
+    models: list[Any] = [
+        LogisticRegression(C=10),
+        LinearSVC(),
+        RidgeClassifier(),
+        MultinomialNB(),
+        BernoulliNB(),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = make_pipeline(*steps, models[rng.integers(3 if signed else 5)])
@@ -227,7 +293,8 @@ def scores(pipeline: Pipeline, texts: list[str]) -> np.ndarray:
 
 
 def every_text(words: str | list[str], options: list[tuple[str, ...]], limit: int | None) -> Texts:
-    text, found = written(words), []
+    text = written(words)
+    found = []
     for choice in itertools.product(*((None, *some) for some in options)):
         new = {i: word for i, word in enumerate(choice) if word is not None}
         if limit is None or len(new) <= limit:
@@ -239,35 +306,55 @@ def question(
     rng: np.random.Generator, glued: bool = False, odd: bool = False
 ) -> tuple[Any, Any, list[tuple[str, ...]], int | None]:
     """Words, what they may become as a set and as lists, and how many at once."""
-    words = [str(word) for word in rng.choice([*WORDS, "zzz", "good-plot"], int(rng.integers(3, 8)))]
+    words = [
+        str(word) for word in rng.choice([*WORDS, "zzz", "good-plot"], int(rng.integers(3, 8)))
+    ]
     source = prose(rng, 2, 7, odd) if glued else words
     words = [word.text for word in written(source).words]
     limit = [None, None, 1, 2][rng.integers(4)]
-    swaps = {word: [str(w) for w in rng.choice([*WORDS, "very-bad"], 2) if w != word] for word in words[::2]}
+    swaps = {
+        word: [str(w) for w in rng.choice([*WORDS, "very-bad"], 2) if w != word]
+        for word in words[::2]
+    }
     which = int(rng.integers(3)) if len(words) < 7 else 0
-    made = [sf.Deletion(at_most=limit), sf.WordSwap(swaps, at_most=limit), sf.RemoveOrSwap(swaps, at_most=limit)]
+    made = [
+        sf.Deletion(at_most=limit),
+        sf.WordSwap(swaps, at_most=limit),
+        sf.RemoveOrSwap(swaps, at_most=limit),
+    ]
     gone = ("",) if which != 1 else ()
     options = [(*gone, *(dict.fromkeys(swaps.get(w, ())) if which else ())) for w in words]
     return source, made[which], options, limit
 
 
 def fewest(texts: Texts, flips: list[bool], count: int) -> int | None:
-    """By all subsets: how many words it takes that every flip changes one of; None where no set does."""
+    """By all subsets: how many words it takes that every flip changes one of; None where no set
+    does.
+    """
     sets = [changed for (changed, _), flip in zip(texts, flips, strict=True) if flip]
     for size in range(count + 1):
-        if any(all(changed & set(held) for changed in sets) for held in itertools.combinations(range(count), size)):
+        if any(
+            all(changed & set(held) for changed in sets)
+            for held in itertools.combinations(range(count), size)
+        ):
             return size
     return None
 
 
 def _of_trees(model: Any) -> bool:
     """Trees and forests: a tie is a tie there, and no rounding decides."""
-    several = hasattr(model, "estimators_") and not isinstance(model, OneVsRestClassifier | VotingClassifier)
+    several = hasattr(model, "estimators_") and not isinstance(
+        model, OneVsRestClassifier | VotingClassifier
+    )
     return hasattr(model, "tree_") or several
 
 
-def judged(rng: np.random.Generator, pipeline: Pipeline, glued: bool = False, odd: bool = False) -> str:
-    """Ask one question of a pipeline and compare; how it was answered, or "close" where rounding would decide."""
+def judged(
+    rng: np.random.Generator, pipeline: Pipeline, glued: bool = False, odd: bool = False
+) -> str:
+    """Ask one question of a pipeline and compare; how it was answered, or "close" where rounding
+    would decide.
+    """
     source, made, options, limit = question(rng, glued, odd)
     texts = every_text(source, options, limit)
     rows = scores(pipeline, [text for _, text in texts])
@@ -293,14 +380,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     args = parser.parse_args()
-    grown.SMALL = 0  # tables for short texts too
-    began, seen, wrong, seed = time.monotonic(), Counter[str](), 0, args.first
+    table_search.FEW_TEXTS = 0  # tables for short texts too
+    began = time.monotonic()
+    seen = Counter[str]()
+    wrong = 0
+    seed = args.first
     made = kinds()
     while time.monotonic() - began < args.seconds:
         kind = list(made)[seed % len(made)]
         rng = np.random.default_rng([19, seed])
         try:
-            glued, odd = kind.endswith("streams"), kind.startswith("odd")
+            glued = kind.endswith("streams")
+            odd = kind.startswith("odd")
             seen[f"{kind}, {judged(rng, made[kind](rng), glued, odd)}"] += 1
         except NotLowered as reason:
             seen[f"{kind}, not laid open: {reason}"] += 1

@@ -19,10 +19,18 @@ import pytest
 import suffice as sf
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
-LASTING = " ".join(f"word{i}" for i in range(40))  # on the model below, with LASTING_SET, minutes of search
+LASTING = " ".join(
+    f"word{i}" for i in range(40)
+)  # on the model below, with LASTING_SET, minutes of search
 LASTING_SET = {"kind": "epsilon-ball", "eps": 0.1, "p": "inf"}
 CHROMIUM = "/usr/bin/chromium"
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+]
 
 
 def lasting_model(folder: Path) -> Path:
@@ -30,7 +38,9 @@ def lasting_model(folder: Path) -> Path:
     rng = np.random.default_rng(1)
     sizes = [40 * 6, 96, 48, 2]
     pairs = list(itertools.pairwise(sizes))
-    layers = [(rng.normal(size=(o, i)) * np.sqrt(2 / i), rng.normal(size=o) * 0.1) for i, o in pairs]
+    layers = [
+        (rng.normal(size=(o, i)) * np.sqrt(2 / i), rng.normal(size=o) * 0.1) for i, o in pairs
+    ]
     classifier = sf.Classifier(
         network=sf.Network.dense(layers),
         embedding=rng.normal(size=(62, 6)),
@@ -44,7 +54,9 @@ def lasting_model(folder: Path) -> Path:
 
 @contextmanager
 def serving(*options: str) -> Iterator[str]:
-    """`suffice serve` on a free port; yields its address, and sees that it ends without a word of complaint."""
+    """`suffice serve` on a free port; yields its address, and sees that it ends without a word of
+    complaint.
+    """
     command = [sys.executable, "-m", "suffice.cli", "serve", "--port", "0", *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
@@ -65,8 +77,12 @@ def serving(*options: str) -> Iterator[str]:
 def browser() -> Iterator[Any]:
     """Headless Chromium."""
     if not os.path.exists(CHROMIUM):
-        pytest.skip("There is no chromium here: apt-get install -y chromium (make test does it for root).")
-    playwright = pytest.importorskip("playwright.sync_api", reason="The package playwright is not installed.")
+        pytest.skip(
+            "There is no chromium here: apt-get install -y chromium (make test does it for root)."
+        )
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="The package playwright is not installed."
+    )
     with playwright.sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield chromium
@@ -79,7 +95,10 @@ def opened(chromium: Any, **settings: Any) -> Iterator[Any]:
     page = chromium.new_page(**settings)
     page.set_default_timeout(30_000)
     complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     page.close()
@@ -90,10 +109,16 @@ def opened(chromium: Any, **settings: Any) -> Iterator[Any]:
 FONTS = {
     "as installed": "",
     "DejaVu": ".suffice { --sans: 'DejaVu Sans'; --serif: 'DejaVu Serif'; --mono: 'DejaVu Sans Mono' }",
-    "Liberation": ".suffice { --sans: 'Liberation Sans'; --serif: 'Liberation Serif'; --mono: 'Liberation Mono' }",
+    "Liberation": (
+        ".suffice { --sans: 'Liberation Sans'; --serif: 'Liberation Serif'; --mono: 'Liberation "
+        "Mono' }"
+    ),
     "wide": ".suffice * { letter-spacing: .12em !important }",
 }
-SHEET = "css => { const made = new CSSStyleSheet(); made.replaceSync(css); document.adoptedStyleSheets = [made]; }"
+SHEET = (
+    "css => { const made = new CSSStyleSheet(); made.replaceSync(css); "
+    "document.adoptedStyleSheets = [made]; }"
+)
 
 
 def fits(page: Any, width: int) -> bool:

@@ -77,13 +77,22 @@ PUBLIC = {
     "repair",
 }
 
-# Folders in the order in which data walks: a folder may import from itself and from those before it.
+# Folders in the order in which data walks: a folder may import from itself and from those before
+# it.
 WALK = ["errors", "version", "model", "sets", "proof", "prove", "search", "verbs", "corpus"]
 # These stand beside the walk: what each may import besides itself.
 BESIDE = {
     "importers": {"errors", "model"},
     "train": {"errors", "model"},
-    "render": {"errors", "model", "sets", "proof", "prove", "verbs", "corpus"},  # answers in, strings out
+    "render": {
+        "errors",
+        "model",
+        "sets",
+        "proof",
+        "prove",
+        "verbs",
+        "corpus",
+    },  # answers in, strings out
     "models": set(),
 }
 # The doors: these may use everything but each other.
@@ -91,7 +100,8 @@ DOORS = {"cli", "web"}
 # Inside a function only: answers hand themselves over to render, and `suffice serve` to the page.
 HANDED_OVER = {"verbs": {"render"}, "corpus": {"render"}, "cli": {"web"}}
 NOT_FOLDERS = {"__init__"}
-# The checker shares nothing with the prover: of the model it sees the loaded data, and of proof the file format.
+# The checker shares nothing with the prover: of the model it sees the loaded data, and of proof the
+# file format.
 CHECKER = {"suffice.errors", "suffice.model", "suffice.proof"}
 
 
@@ -183,9 +193,16 @@ def test_imports_run_one_way(folder):
 
 
 def test_no_module_loads_itself_through_others():
-    names = {path: ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in SOURCE.rglob("*.py")}
-    loads = {name.removesuffix(".__init__"): modules_of(path, lazy=False) for path, name in names.items()}
-    TopologicalSorter({name: seen - {name} for name, seen in loads.items() if name != "suffice"}).prepare()
+    names = {
+        path: ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        for path in SOURCE.rglob("*.py")
+    }
+    loads = {
+        name.removesuffix(".__init__"): modules_of(path, lazy=False) for path, name in names.items()
+    }
+    TopologicalSorter(
+        {name: seen - {name} for name, seen in loads.items() if name != "suffice"}
+    ).prepare()
 
 
 def test_the_checker_sees_nothing_of_the_prover():
@@ -208,7 +225,10 @@ def test_every_folder_and_module_begins_with_a_sentence():
 def test_the_map_of_a_large_folder_names_every_module(folder):
     page = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = page.partition(f"| `{folder}/` |")[2].partition("\n\n")[0]
-    inside = {path.stem if path.is_file() else f"{path.name}/" for path in (SOURCE / folder).glob("[a-z]*")}
+    inside = {
+        path.stem if path.is_file() else f"{path.name}/"
+        for path in (SOURCE / folder).glob("[a-z]*")
+    }
     assert set(re.findall(r"`([a-z_]+/?)`", rows)) == inside
 
 
@@ -217,7 +237,9 @@ def test_dir_shows_the_public_names():
 
 
 def test_the_reader_of_imports_sees_every_form(tmp_path, monkeypatch):
-    """The guard itself: imports in functions, relative ones, from the package, and under another name."""
+    """The guard itself: imports in functions, relative ones, from the package, and under another
+    name.
+    """
     monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path / "suffice")
     path = tmp_path / "suffice" / "render" / "html.py"
     path.parent.mkdir(parents=True)
@@ -237,9 +259,18 @@ def test_the_reader_of_imports_sees_every_form(tmp_path, monkeypatch):
 
 def test_importing_suffice_imports_nothing_heavy():
     models = ("torch", "sklearn", "tensorflow", "keras", "h5py", "tokenizers", "onnx", "gensim")
-    parts = ("scipy.optimize", "scipy.sparse", "suffice.train.fit", "suffice.verbs.asked", "importlib.metadata")
+    parts = (
+        "scipy.optimize",
+        "scipy.sparse",
+        "suffice.train.fit",
+        "suffice.verbs.black_box",
+        "importlib.metadata",
+    )
     heavy = (*models, *parts, "matplotlib", "ray", "maraboupy", "pysat", "transformers")
-    code = f"import suffice, suffice.cli.parser, sys; print(*[m for m in {heavy!r} if m in sys.modules])"
+    code = (
+        f"import suffice, suffice.cli.parser, sys; print(*[m for m in {heavy!r} if m in "
+        "sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
     assert done.stderr == ""

@@ -1,6 +1,7 @@
 """The README: its first output is what `make demo` prints today, and its commands run.
 
-`python tests/test_readme.py` writes today's output into it; look at the difference before you keep it.
+`python tests/test_readme.py` writes today's output into it; look at the difference before you keep
+it.
 """
 
 from __future__ import annotations
@@ -25,14 +26,21 @@ def printed() -> str:
     assert sentence is not None
     command = [sys.executable, "-m", "suffice.cli", "explain", sentence[1]]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "110"}, encoding="utf-8"
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "110"},
+        encoding="utf-8",
     )
     lines = [line.rstrip() for line in done.stdout.strip("\n").splitlines()]
     return "\n".join(lines)
 
 
 def words_of(text: str) -> str:
-    """The words alone: the time, how large the certificate is, and where lines break, is not what the page promises."""
+    """The words alone: the time, how large the certificate is, and where lines break, is not what
+    the page promises.
+    """
     sized = re.sub(r"\d+ lines, \d+(\.\d+)? KB", "0 lines, 0 KB", " ".join(text.split()))
     return re.sub(r" \d+\.\d\d s\.", " 0 s.", sized)
 
@@ -40,9 +48,15 @@ def words_of(text: str) -> str:
 def commands() -> list[str]:
     """The commands of the page that ask something of a bundled model."""
     found = re.findall(
-        r"^\$ (suffice (?:explain|contrast|bias|repair|words|models)\b.*)$", PAGE.read_text("utf-8"), re.M
+        r"^\$ (suffice (?:explain|contrast|bias|repair|words|models)\b.*)$",
+        PAGE.read_text("utf-8"),
+        re.M,
     )
-    return [line.split("   ")[0].split("&&")[0].partition("  #")[0].strip() for line in found if "…" not in line]
+    return [
+        line.split("   ")[0].split("&&")[0].partition("  #")[0].strip()
+        for line in found
+        if "…" not in line
+    ]
 
 
 def test_the_first_output_is_what_the_demo_prints():
@@ -56,7 +70,11 @@ def test_the_first_output_is_what_the_demo_prints():
 def test_a_command_of_the_page_runs(command, tmp_path):
     words = shlex.split(command)[1:]
     done = subprocess.run(
-        [sys.executable, "-m", "suffice.cli", *words], capture_output=True, text=True, cwd=tmp_path, encoding="utf-8"
+        [sys.executable, "-m", "suffice.cli", *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        encoding="utf-8",
     )
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout.strip()

@@ -18,7 +18,9 @@ import own_models as own
 import suffice as sf
 
 NURSE = "She was a nurse for thirty years, and her book about it is honest and moving."
-DINNER = "The food was cold and the music too loud, but the staff were kind and the cake was wonderful."
+DINNER = (
+    "The food was cold and the music too loud, but the staff were kind and the cake was wonderful."
+)
 HALVES = "a slow start , but the second half is funny , warm and full of surprises"
 CAFE = "the waiter was rude , but we had warm soup and fresh bread"
 PARCEL = "The parcel came late, the cup was broken, and you never wrote back."
@@ -27,7 +29,14 @@ FILM = (
     "leads clearly enjoy each other. There is one dull stretch in the middle, with too much talk about money, and the "
     "villain is never frightening. But the last half hour is a joy, funny and tender and beautifully shot."
 )
-TEXTS = {"NURSE": NURSE, "DINNER": DINNER, "HALVES": HALVES, "CAFE": CAFE, "PARCEL": PARCEL, "FILM": FILM}
+TEXTS = {
+    "NURSE": NURSE,
+    "DINNER": DINNER,
+    "HALVES": HALVES,
+    "CAFE": CAFE,
+    "PARCEL": PARCEL,
+    "FILM": FILM,
+}
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,9 @@ class Entry:
 ENTRIES: list[Entry] = []
 
 
-def worked(page: str, title: str, *needs: str) -> Callable[[Callable[[], tuple[Any, Any]]], Callable[..., Any]]:
+def worked(
+    page: str, title: str, *needs: str
+) -> Callable[[Callable[[], tuple[Any, Any]]], Callable[..., Any]]:
     """Put a function into the gallery."""
 
     def added(ask: Callable[[], tuple[Any, Any]]) -> Callable[..., Any]:
@@ -86,7 +97,9 @@ def review() -> tuple[Any, Any]:
 def topic() -> tuple[Any, Any]:
     """Four topics; the label must beat each of the other three."""
     clf = sf.load("topic")
-    return clf, sf.explain(clf, "The club signed a new goalkeeper after the final, and fans danced in the streets.")
+    return clf, sf.explain(
+        clf, "The club signed a new goalkeeper after the final, and fans danced in the streets."
+    )
 
 
 @worked("bundled", "What tells that a question asks for a person?")
@@ -108,7 +121,9 @@ def message() -> tuple[Any, Any]:
     """A small convolutional network; words may be removed."""
     clf = sf.load("twitter-cnn25")
     return clf, sf.explain(
-        clf, "missed the bus again and now it is raining , worst monday ever", perturbation=sf.Deletion()
+        clf,
+        "missed the bus again and now it is raining , worst monday ever",
+        perturbation=sf.Deletion(),
     )
 
 
@@ -116,7 +131,9 @@ def message() -> tuple[Any, Any]:
 def place() -> tuple[Any, Any]:
     """The paper's network for kinds of questions, over boxes around the nearest words."""
     clf = sf.load("trec-fc15")
-    return clf, sf.explain(clf, "where can i find the oldest lighthouse in the north ?", perturbation=sf.KNNBox(10))
+    return clf, sf.explain(
+        clf, "where can i find the oldest lighthouse in the north ?", perturbation=sf.KNNBox(10)
+    )
 
 
 @worked("bundled", "Padding may change too")
@@ -124,7 +141,10 @@ def padding() -> tuple[Any, Any]:
     """As in the paper: what fills the text up counts as words that may move and that may be needed."""
     clf = sf.load("sst-cnn25")
     return clf, sf.explain(
-        clf, "the plot is thin but the acting is superb", perturbation=sf.KNNBox(5), padding="feature"
+        clf,
+        "the plot is thin but the acting is superb",
+        perturbation=sf.KNNBox(5),
+        padding="feature",
     )
 
 
@@ -142,7 +162,9 @@ def deletion() -> tuple[Any, Any]:
 def at_most() -> tuple[Any, Any]:
     """The words that must stay so that no change of up to two of the others flips the label."""
     clf = sf.load("sentiment")
-    return clf, sf.explain(clf, DINNER, perturbation=sf.RemoveOrSwap({"kind": ["rude", "nice"]}, at_most=2))
+    return clf, sf.explain(
+        clf, DINNER, perturbation=sf.RemoveOrSwap({"kind": ["rude", "nice"]}, at_most=2)
+    )
 
 
 @worked("sets", "Words may be masked: Mask")
@@ -156,7 +178,12 @@ def mask() -> tuple[Any, Any]:
 def word_swap() -> tuple[Any, Any]:
     """Only listed words may change, and only into these."""
     clf = sf.load("sentiment")
-    swaps = {"cold": ["warm", "hot"], "loud": ["soft"], "kind": ["rude"], "wonderful": ["dry", "small"]}
+    swaps = {
+        "cold": ["warm", "hot"],
+        "loud": ["soft"],
+        "kind": ["rude"],
+        "wonderful": ["dry", "small"],
+    }
     return clf, sf.explain(clf, DINNER, perturbation=sf.WordSwap(swaps))
 
 
@@ -235,7 +262,12 @@ def towards() -> tuple[Any, Any]:
     """The cheapest change with which business comes before sports."""
     clf = sf.load("topic")
     text = "The club signed a new goalkeeper after the final, and fans danced in the streets."
-    swaps = {"club": ["company"], "goalkeeper": ["manager"], "final": ["quarter"], "fans": ["investors"]}
+    swaps = {
+        "club": ["company"],
+        "goalkeeper": ["manager"],
+        "final": ["quarter"],
+        "fans": ["investors"],
+    }
     return clf, sf.contrast(clf, text, perturbation=sf.WordSwap(swaps), towards="Business")
 
 
@@ -302,7 +334,10 @@ def mistake() -> tuple[Any, Any]:
     """Which words push towards the label that should not be, and what would put it right."""
     clf = sf.load("sentiment")
     return clf, sf.explain(
-        clf, "I would not have missed it for the world", expected="positive", perturbation=sf.Deletion()
+        clf,
+        "I would not have missed it for the world",
+        expected="positive",
+        perturbation=sf.Deletion(),
     )
 
 
@@ -320,7 +355,9 @@ def torch_textcnn() -> tuple[Any, Any]:
 def torch_flip() -> tuple[Any, Any]:
     """The same network, and a list of substitutes."""
     clf = own.textcnn()
-    return clf, sf.contrast(clf, CAFE, perturbation=sf.WordSwap({"warm": ["cold"], "fresh": ["stale"]}))
+    return clf, sf.contrast(
+        clf, CAFE, perturbation=sf.WordSwap({"warm": ["cold"], "fresh": ["stale"]})
+    )
 
 
 @worked("own", "Keras", "keras", "torch")
@@ -341,7 +378,9 @@ def onnx_file() -> tuple[Any, Any]:
 def sklearn_logistic() -> tuple[Any, Any]:
     """Laid open as a bag of words: the worst case is computed, no text needs to be run."""
     clf = own.logistic()
-    return clf, sf.explain(clf, CAFE, perturbation=sf.RemoveOrSwap({"warm": ["cold"], "rude": ["kind"]}))
+    return clf, sf.explain(
+        clf, CAFE, perturbation=sf.RemoveOrSwap({"warm": ["cold"], "rude": ["kind"]})
+    )
 
 
 @worked("own", "scikit-learn: a random forest", "sklearn")
@@ -383,4 +422,6 @@ def function() -> tuple[Any, Any]:
 def tested() -> tuple[Any, Any]:
     """Where not every text can be run, a sample may be drawn if you ask for it; that is never called a proof."""
     clf = own.function()
-    return clf, sf.explain(clf, PARCEL, perturbation=sf.Deletion(), max_queries=3000, confidence=0.99)
+    return clf, sf.explain(
+        clf, PARCEL, perturbation=sf.Deletion(), max_queries=3000, confidence=0.99
+    )

@@ -27,6 +27,11 @@ def _joining(root: Path) -> Iterator[tuple[str, Path]]:
     """What is not in docs/: its place on the site, and its file."""
     folder = root / "build" / "gallery"
     make(folder)
-    yield from ((f"gallery/{path.name}", path) for path in sorted(folder.iterdir()) if path.suffix in KEPT)
+    yield from (
+        (f"gallery/{path.name}", path) for path in sorted(folder.iterdir()) if path.suffix in KEPT
+    )
     yield from ((place, root / path) for place, path in MEASURED.items())
-    yield from ((f"paper/figures/{path.name}", path) for path in sorted(root.glob("experiments/figures/*.png")))
+    yield from (
+        (f"paper/figures/{path.name}", path)
+        for path in sorted(root.glob("experiments/figures/*.png"))
+    )

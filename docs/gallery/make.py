@@ -28,7 +28,10 @@ from suffice.verbs.explain_all import Explanations
 
 HERE = Path(__file__).parent
 PAGES = {
-    "bundled": ("Bundled models", "The classifiers that come with suffice, asked with the defaults."),
+    "bundled": (
+        "Bundled models",
+        "The classifiers that come with suffice, asked with the defaults.",
+    ),
     "sets": ("What may change", "The same kind of question with every set of allowed changes."),
     "verbs": ("What can be asked", "Every verb, once or twice."),
     "own": (
@@ -74,7 +77,9 @@ def made(entry: Entry) -> Made:
     }
     return Made(
         entry,
-        str(last) if len(answers) == 1 else f"{len(answers)} sets are equally cheap, and there are no others.",
+        str(last)
+        if len(answers) == 1
+        else f"{len(answers)} sets are equally cheap, and there are no others.",
         _printed(clf, answers),
         _report(entry.title, last),
         None if certificate is None else certificate.data,
@@ -148,7 +153,11 @@ def section(one: Made) -> str:
     links = [f"[Report]({one.entry.name}.html){{target=_blank}}"]
     if one.certificate is not None:
         links.append(f"[certificate]({one.entry.name}.cert), {len(one.certificate) / 1000:.1f} KB")
-    told = f"\n\nThe checker, asked again when this page was made: {phrases.visible(one.proves)}" if one.proves else ""
+    told = (
+        f"\n\nThe checker, asked again when this page was made: {phrases.visible(one.proves)}"
+        if one.proves
+        else ""
+    )
     return (
         f"## {one.entry.title} {{#{one.entry.name}}}\n\n{one.entry.says}\n\n```python\n{one.entry.code}\n```\n\n"
         f"```text\n{one.shown}\n```\n\n{' · '.join(links)}{told}\n"
@@ -163,7 +172,9 @@ def absent(entry: Entry) -> str:
 def page(name: str, found: dict[str, Made]) -> str:
     title, intro = PAGES[name]
     entries = [entry for entry in ENTRIES if entry.page == name]
-    parts = [section(found[entry.name]) if entry.name in found else absent(entry) for entry in entries]
+    parts = [
+        section(found[entry.name]) if entry.name in found else absent(entry) for entry in entries
+    ]
     made_by = [_makers()] if name == "own" else []
     return "\n".join([f"# Gallery: {title}\n\n{intro}\n", *parts, *made_by])
 
@@ -193,7 +204,9 @@ def _row(entry: Entry, found: dict[str, Made]) -> str:
         return f"| {where} | not made here: {', '.join(missing(entry))} is not installed |"
     one = found[entry.name]
     certificate = "" if one.certificate is None else f" · [certificate]({entry.name}.cert)"
-    said = phrases.visible(one.sentence).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+    said = (
+        phrases.visible(one.sentence).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+    )
     return f"| {where} | {said}<br>[report]({entry.name}.html){certificate} |"
 
 
@@ -214,8 +227,14 @@ def files(found: dict[str, Made]) -> Iterator[tuple[str, bytes]]:
 def stamp() -> str:
     """Changes when anything does that the answers are made of."""
     source = Path(sf.__file__).parent
-    read = [*sorted(HERE.glob("*.py")), *sorted(source.rglob("*.py")), *sorted(source.glob("models/*/classifier.json"))]
-    digest = hashlib.sha256("".join(f"{importlib.util.find_spec(n)}" for n in ("torch", "keras", "onnx")).encode())
+    read = [
+        *sorted(HERE.glob("*.py")),
+        *sorted(source.rglob("*.py")),
+        *sorted(source.glob("models/*/classifier.json")),
+    ]
+    digest = hashlib.sha256(
+        "".join(f"{importlib.util.find_spec(n)}" for n in ("torch", "keras", "onnx")).encode()
+    )
     for path in read:
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -13,7 +13,12 @@ import suffice as sf
 
 KIND = {"warm": 1, "fresh": 1, "kind": 1, "lovely": 1, "cold": 0, "stale": 0, "rude": 0, "awful": 0}
 THINGS = ["soup", "bread", "cook", "waiter", "table", "tea"]
-FRAMES = ["the {thing} was {how}", "what a {how} {thing}", "we had {how} {thing} and left", "{how} {thing} again"]
+FRAMES = [
+    "the {thing} was {how}",
+    "what a {how} {thing}",
+    "we had {how} {thing} and left",
+    "{how} {thing} again",
+]
 LABELS = ["bad", "good"]
 LENGTH = 12
 
@@ -51,7 +56,9 @@ def textcnn() -> sf.Classifier:
 
         def forward(self, indices: Any) -> Any:
             x = self.embedding(indices).transpose(1, 2)
-            return self.end(torch.cat([torch.relu(layer(x)).max(dim=2).values for layer in self.filters], dim=1))
+            return self.end(
+                torch.cat([torch.relu(layer(x)).max(dim=2).values for layer in self.filters], dim=1)
+            )
 
     return sf.from_torch(_trained(TextCNN), vocabulary(), LABELS, LENGTH)
 
@@ -83,7 +90,9 @@ def keras_network() -> sf.Classifier:
     parts = [keras.Input((LENGTH,), dtype="int32"), layers.Embedding(len(vocabulary()), 6)]
     parts += [layers.GlobalAveragePooling1D(), layers.Dense(8, activation="relu"), layers.Dense(2)]
     model = keras.Sequential(parts)
-    model.compile(keras.optimizers.Adam(0.05), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.compile(
+        keras.optimizers.Adam(0.05), keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    )
     model.fit(numbers(), np.array(examples()[1]), epochs=10, verbose=0)
     return sf.from_keras(model, vocabulary(), LABELS)
 
@@ -95,10 +104,18 @@ def onnx_file(path: str) -> str:
     from onnx import TensorProto, helper, numpy_helper
 
     words = vocabulary()
-    table = np.array([[float(KIND.get(word) == 1), float(KIND.get(word) == 0)] for word in words], dtype=np.float32)
+    table = np.array(
+        [[float(KIND.get(word) == 1), float(KIND.get(word) == 0)] for word in words],
+        dtype=np.float32,
+    )
     first = np.array([[1.0, -0.5], [-0.5, 1.0]], dtype=np.float32)
     last = np.array([[-1.0, 1.0], [1.0, -1.0]], dtype=np.float32)
-    weights = {"table": table, "first": first, "last": last, "bias": np.array([0.0, 0.1], dtype=np.float32)}
+    weights = {
+        "table": table,
+        "first": first,
+        "last": last,
+        "bias": np.array([0.0, 0.1], dtype=np.float32),
+    }
     graph = helper.make_graph(
         [
             helper.make_node("Gather", ["table", "words"], ["vectors"]),
@@ -112,7 +129,9 @@ def onnx_file(path: str) -> str:
         [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["n", 2])],
         [numpy_helper.from_array(value, name) for name, value in weights.items()],
     )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path
+    )
     return path
 
 
@@ -155,10 +174,22 @@ def transformer() -> sf.BlackBox:
     inner.normalizer = tokenizers.normalizers.Lowercase()
     inner.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=32, **special)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    names = {"id2label": dict(enumerate(LABELS)), "label2id": {name: i for i, name in enumerate(LABELS)}}
-    config = transformers.BertConfig(vocab_size=len(words), max_position_embeddings=32, **sizes, **names)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=inner, model_max_length=32, **special
+    )
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
+    names = {
+        "id2label": dict(enumerate(LABELS)),
+        "label2id": {name: i for i, name in enumerate(LABELS)},
+    }
+    config = transformers.BertConfig(
+        vocab_size=len(words), max_position_embeddings=32, **sizes, **names
+    )
     texts, kind = examples()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

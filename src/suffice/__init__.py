@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from suffice.corpus.audit import audit
     from suffice.corpus.batch import batch
-    from suffice.errors import InputError, MissingExtra, ModelError, NotACertificate, NotChecked, Rejected, SufficeError
+    from suffice.errors import (
+        InputError,
+        MissingExtra,
+        ModelError,
+        NotACertificate,
+        NotChecked,
+        Rejected,
+        SufficeError,
+    )
     from suffice.importers.huggingface import from_huggingface
     from suffice.importers.keras import from_keras
     from suffice.importers.onnx import from_onnx
@@ -23,8 +31,16 @@ if TYPE_CHECKING:
     from suffice.model.text import Text, Word
     from suffice.proof.certificate import Certificate
     from suffice.proof.checking import check
-    from suffice.prove.verdict import Proved, Refuted, Unknown, Witness
-    from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Mask, RemoveOrSwap, WordSwap
+    from suffice.sets.perturbations import (
+        Boxes,
+        Deletion,
+        EpsilonBall,
+        KNNBox,
+        KNNHull,
+        Mask,
+        RemoveOrSwap,
+        WordSwap,
+    )
     from suffice.verbs.attribute import Attribution, attribute
     from suffice.verbs.bias import Bias, bias
     from suffice.verbs.contrast import Contrast, contrast
@@ -37,6 +53,7 @@ if TYPE_CHECKING:
     from suffice.verbs.profile import Profile, profile
     from suffice.verbs.question import Question
     from suffice.verbs.repair import Repair, repair
+    from suffice.verify.contract import Proved, Refuted, Unknown, Witness
     from suffice.version import __version__
 
 # Loaded when first used: a program pays for what it asks for, and `import suffice` for nothing.
@@ -63,16 +80,16 @@ LATER = {
     "NotChecked": "suffice.errors",
     "Prediction": "suffice.model.classifier",
     "Profile": "suffice.verbs.profile",
-    "Proved": "suffice.prove.verdict",
+    "Proved": "suffice.verify.contract",
     "Question": "suffice.verbs.question",
-    "Refuted": "suffice.prove.verdict",
+    "Refuted": "suffice.verify.contract",
     "Rejected": "suffice.errors",
     "RemoveOrSwap": "suffice.sets.perturbations",
     "Repair": "suffice.verbs.repair",
     "SufficeError": "suffice.errors",
     "Text": "suffice.model.text",
-    "Unknown": "suffice.prove.verdict",
-    "Witness": "suffice.prove.verdict",
+    "Unknown": "suffice.verify.contract",
+    "Witness": "suffice.verify.contract",
     "Word": "suffice.model.text",
     "WordSwap": "suffice.sets.perturbations",
     "__version__": "suffice.version",

@@ -6,7 +6,8 @@ SufficeError
 │   └── NotACertificate a file that is not a certificate at all
 ├── MissingExtra        an optional package is needed and not installed
 └── Rejected            a certificate that does not prove what it claims, or not what was asked
-    └── NotChecked      one that would take longer to check than it was given: nothing is known of it
+    └── NotChecked      one that would take longer to check than it was given: nothing is known of
+    it
 """
 
 from __future__ import annotations
@@ -48,4 +49,6 @@ class Rejected(SufficeError):
 
 
 class NotChecked(Rejected):
-    """A certificate could not be checked within the time given: it is not accepted, and nothing is said against it."""
+    """A certificate could not be checked within the time given: it is not accepted, and nothing is
+    said against it.
+    """

@@ -39,7 +39,9 @@ def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The single line on standard error that a misuse gives, with exit code 2 and nothing on standard output."""
+    """The single line on standard error that a misuse gives, with exit code 2 and nothing on
+    standard output.
+    """
     try:
         code = main(list(arguments))
     except SystemExit as stop:
@@ -74,7 +76,9 @@ def test_json_is_exactly_the_dictionary(capsys: pytest.CaptureFixture[str]) -> N
     assert printed == json.loads(json.dumps(wanted))
 
 
-def test_exit_code_1_for_an_exclusion_that_cannot_be_met(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_code_1_for_an_exclusion_that_cannot_be_met(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = TEXT.split()
     code = main(["explain", TEXT, "--eps", "50", *(f"--exclude={word}" for word in words)])
     assert code == 1
@@ -100,7 +104,9 @@ def test_all_prints_one_json_line_per_optimal_set(capsys: pytest.CaptureFixture[
     assert {f["status"] for f in found} == {"optimal"}
 
 
-def test_every_perturbation_option_is_understood(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_every_perturbation_option_is_understood(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     swaps = tmp_path / "swaps.json"
     swaps.write_text(json.dumps({"quiet": ["loud"], "moving": ["boring"]}))
     kinds = {
@@ -123,7 +129,11 @@ def test_json_says_why_each_word_is_there_which_sets_are_as_cheap_and_what_to_as
     main(["explain", "The plot is dull and the jokes fall flat.", "--deletion", "--json"])
     said = json.loads(capsys.readouterr().out)
     assert [one["position"] for one in said["why"]] == said["positions"]
-    assert sf.load("sentiment").predict(said["why"][0]["text"]).label == said["why"][0]["label"] != said["label"]
+    assert (
+        sf.load("sentiment").predict(said["why"][0]["text"]).label
+        == said["why"][0]["label"]
+        != said["label"]
+    )
     assert said["positions"] in said["alternatives"]["sets"]
     main(["explain", "boring dull tedious awful", "--deletion", "--at-most", "1", "--json"])
     said = json.loads(capsys.readouterr().out)
@@ -131,8 +141,11 @@ def test_json_says_why_each_word_is_there_which_sets_are_as_cheap_and_what_to_as
     assert said["further"]["perturbation"]["kind"] == "deletion"
 
 
-def test_the_next_question_names_the_files_that_were_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    swaps, costs = tmp_path / "mine.json", tmp_path / "dear.json"
+def test_the_next_question_names_the_files_that_were_given(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    swaps = tmp_path / "mine.json"
+    costs = tmp_path / "dear.json"
     swaps.write_text(json.dumps({"story": ["tale"]}))
     costs.write_text(json.dumps({"dull": 2}))
     main(["explain", "a dull story", "--swaps", str(swaps), "--cost", str(costs)])
@@ -140,7 +153,9 @@ def test_the_next_question_names_the_files_that_were_given(capsys: pytest.Captur
     assert f"--deletion--swaps{swaps}--cost{costs}" in told
 
 
-def test_contrast_finds_a_flip_of_real_words(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+def test_contrast_finds_a_flip_of_real_words(
+    capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
     code = main(["contrast", "word1 word2 word3", "--model", folder, "--deletion", "--json"])
     data = json.loads(capsys.readouterr().out)
     assert code == {"optimal": 0, "none": 1}[data["status"]]
@@ -149,12 +164,37 @@ def test_contrast_finds_a_flip_of_real_words(capsys: pytest.CaptureFixture[str],
 def test_every_verb_saves_the_certificate_of_its_answer(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
 ) -> None:
-    text, asked = "word1 word2 word3", ["--model", folder, "--deletion"]
+    text = "word1 word2 word3"
+    asked = ["--model", folder, "--deletion"]
     verbs = {"contrast": ["contrast"], "attribute": ["attribute"], "all": ["explain", "--all"]}
     for name, words in verbs.items():
-        main([words[0], text, *words[1:], *asked, "--certificate", str(tmp_path / f"{name}.certificate")])
-    main(["profile", text, *asked, "--at-most", "1", "--steps", "1,2", "--certificates", str(tmp_path / "profile")])
-    kinds = {path.stem: sf.check(path, sf.load(folder)).kind for path in sorted(tmp_path.rglob("*.certificate"))}
+        main(
+            [
+                words[0],
+                text,
+                *words[1:],
+                *asked,
+                "--certificate",
+                str(tmp_path / f"{name}.certificate"),
+            ]
+        )
+    main(
+        [
+            "profile",
+            text,
+            *asked,
+            "--at-most",
+            "1",
+            "--steps",
+            "1,2",
+            "--certificates",
+            str(tmp_path / "profile"),
+        ]
+    )
+    kinds = {
+        path.stem: sf.check(path, sf.load(folder)).kind
+        for path in sorted(tmp_path.rglob("*.certificate"))
+    }
     assert (kinds["contrast"], kinds["attribute"], kinds["all"]) == ("flip", "all", "all")
     assert {"at_most-1", "at_most-2"} <= kinds.keys()
     assert {"free_until", "needed_from"} & kinds.keys()
@@ -183,7 +223,10 @@ def test_a_saved_certificate_checks_and_a_changed_one_does_not(
 
 @pytest.mark.parametrize("command", [["check"], ["export", "--vnnlib", "questions"]])
 def test_a_file_that_is_no_certificate_is_named_once(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.gz").write_bytes(b"not a certificate")
@@ -257,12 +300,22 @@ def test_misuse_is_one_clear_line_and_exit_code_2(
 
 
 def test_undecodable_bytes_are_refused() -> None:
-    command = [os.fsencode(sys.executable), b"-m", b"suffice.cli", b"explain", b"\xff\xfe good film"]
+    command = [
+        os.fsencode(sys.executable),
+        b"-m",
+        b"suffice.cli",
+        b"explain",
+        b"\xff\xfe good film",
+    ]
     done = subprocess.run(command, capture_output=True)
     assert (done.returncode, done.stdout) == (2, b"")
     piped = run("explain", "-", input="x")  # a text pipe works ...
     assert piped.returncode in (0, 1, 3)
-    raw = subprocess.run([sys.executable, "-m", "suffice.cli", "explain", "-"], input=b"\xff good", capture_output=True)
+    raw = subprocess.run(
+        [sys.executable, "-m", "suffice.cli", "explain", "-"],
+        input=b"\xff good",
+        capture_output=True,
+    )
     assert (raw.returncode, raw.stdout) == (2, b"")  # ... bytes that are no text do not
 
 
@@ -292,12 +345,23 @@ def damage(folder: str, target: Path, how: str) -> str:
     return str(target)
 
 
-@pytest.mark.parametrize("how", ["truncated", "empty", "no vocabulary", "edited", "nan", "labels", "json"])
-def test_a_damaged_model_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str, how: str) -> None:
-    assert "model" in complaint(capsys, "explain", "word1", "--model", damage(folder, tmp_path / "m", how)).lower()
+@pytest.mark.parametrize(
+    "how", ["truncated", "empty", "no vocabulary", "edited", "nan", "labels", "json"]
+)
+def test_a_damaged_model_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str, how: str
+) -> None:
+    assert (
+        "model"
+        in complaint(
+            capsys, "explain", "word1", "--model", damage(folder, tmp_path / "m", how)
+        ).lower()
+    )
 
 
-def test_costs_from_a_file_must_be_positive_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_costs_from_a_file_must_be_positive_numbers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     costs = tmp_path / "costs.json"
     for wrong in ('{"film": -1}', '{"film": "dear"}', "[1, 2]", "not json"):
         costs.write_text(wrong)
@@ -306,7 +370,9 @@ def test_costs_from_a_file_must_be_positive_numbers(capsys: pytest.CaptureFixtur
     assert main(["explain", TEXT, "--cost", str(costs)]) == 0
 
 
-def test_words_shows_what_a_word_may_become_by_every_set(capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_shows_what_a_word_may_become_by_every_set(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["words", "good", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "great" in found["bundled substitutes"]
@@ -315,9 +381,24 @@ def test_words_shows_what_a_word_may_become_by_every_set(capsys: pytest.CaptureF
     assert "group gender" in capsys.readouterr().out
 
 
-def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
+def test_the_second_checker_says_the_same(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
+) -> None:
     path = tmp_path / "proof.gz"
-    assert main(["explain", "word1 word2 word3", "--model", folder, "--deletion", "--certificate", str(path)]) == 0
+    assert (
+        main(
+            [
+                "explain",
+                "word1 word2 word3",
+                "--model",
+                folder,
+                "--deletion",
+                "--certificate",
+                str(path),
+            ]
+        )
+        == 0
+    )
     assert main(["check", str(path), "--model", folder, "--exact"]) == 0
     assert "Proved, in rational numbers" in capsys.readouterr().out
     assert main(["check", str(path), "--exact"]) == 1  # another model
@@ -327,31 +408,45 @@ def test_the_second_checker_says_the_same(capsys: pytest.CaptureFixture[str], tm
     assert main(["check", str(path), "--model", folder, "--exact", "--seconds", "0"]) == 2
 
 
-def test_a_text_or_a_word_that_begins_with_a_dash_is_told_how_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_or_a_word_that_begins_with_a_dash_is_told_how_to_be_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     said = complaint(capsys, "explain", "-great")
     assert "unrecognized arguments: -great; if that is a text, put -- before it" in said
     assert main(["explain", "--", "-great"]) == 0
     capsys.readouterr()
     said = complaint(capsys, "explain", "-great film", "--exclude", "-great")
-    assert "argument --exclude: expected one argument; one that begins with a dash is joined by =" in said
+    assert (
+        "argument --exclude: expected one argument; one that begins with a dash is joined by ="
+        in said
+    )
     assert main(["explain", "good -great film", "--exclude=-"]) == 0
 
 
-def test_a_limit_that_is_none_is_refused_before_any_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_that_is_none_is_refused_before_any_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Once, and not in a line of results for each text."""
-    texts, out = tmp_path / "texts.csv", tmp_path / "out.jsonl"
+    texts = tmp_path / "texts.csv"
+    out = tmp_path / "out.jsonl"
     texts.write_text("text\na good film\n", encoding="utf-8")
-    assert "time limit must be" in complaint(capsys, "batch", str(texts), "--out", str(out), "--seconds", "0")
+    assert "time limit must be" in complaint(
+        capsys, "batch", str(texts), "--out", str(out), "--seconds", "0"
+    )
     report = ["--report", str(tmp_path / "audit.html")]
     assert "time limit must be" in complaint(
         capsys, "audit", str(texts), "--protected", "a", *report, "--seconds", "nan"
     )
-    assert "number of workers" in complaint(capsys, "batch", str(texts), "--out", str(out), "--workers", "0")
+    assert "number of workers" in complaint(
+        capsys, "batch", str(texts), "--out", str(out), "--workers", "0"
+    )
     assert not out.exists()
 
 
 def test_no_protected_words_are_named_as_what_was_given(capsys: pytest.CaptureFixture[str]) -> None:
-    assert complaint(capsys, "bias", TEXT, "--protected", "").endswith("'' must name at least one protected word.\n")
+    assert complaint(capsys, "bias", TEXT, "--protected", "").endswith(
+        "'' must name at least one protected word.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -360,10 +455,21 @@ def test_no_protected_words_are_named_as_what_was_given(capsys: pytest.CaptureFi
         ["explain", TEXT, "--all", "--method", "msa"],
         ["explain", TEXT, "--all", "--oracle", "milp"],
         ["bias", TEXT, "--protected", "film", "--cost", "costs.json"],
-        ["audit", "texts.csv", "--protected", "film", "--report", "audit.html", "--cost", "costs.json"],
+        [
+            "audit",
+            "texts.csv",
+            "--protected",
+            "film",
+            "--report",
+            "audit.html",
+            "--cost",
+            "costs.json",
+        ],
     ],
 )
-def test_no_option_is_dropped_in_silence(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_option_is_dropped_in_silence(
+    asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert re.search("name no other ones|leave --cost out", complaint(capsys, *asked))
 
 
@@ -375,22 +481,48 @@ def test_no_option_is_dropped_in_silence(asked: list[str], capsys: pytest.Captur
         (["--method", "msa", "--oracle", "milp"], 3, "according to HiGHS, not checked"),
     ],
 )
-def test_what_rests_on_the_word_of_a_solver_or_method_is_not_exited_with_as_proved(chosen, code, said, capsys):
-    assert main(["explain", "a gorgeous film", "--model", "trec-fc15", "--knn-box", "40", *chosen]) == code
+def test_what_rests_on_the_word_of_a_solver_or_method_is_not_exited_with_as_proved(
+    chosen, code, said, capsys
+):
+    assert (
+        main(["explain", "a gorgeous film", "--model", "trec-fc15", "--knn-box", "40", *chosen])
+        == code
+    )
     assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_independence_on_the_word_of_a_solver_is_not_exited_with_as_proved(capsys):
-    asked = ["bias", "she gave a fine performance", "--protected", "she,he", "--model", "sst-fc25", "--knn-box", "1"]
+    asked = [
+        "bias",
+        "she gave a fine performance",
+        "--protected",
+        "she,he",
+        "--model",
+        "sst-fc25",
+        "--knn-box",
+        "1",
+    ]
     assert main(asked) == 0
     assert main([*asked, "--oracle", "milp"]) == 3
     assert "according to HiGHS, not checked" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_folder_of_certificates_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str) -> None:
+def test_a_folder_of_certificates_is_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folder: str
+) -> None:
     for number in (1, 2):
         kept = tmp_path / f"{number}.cert"
-        main(["explain", f"word{number} word3", "--model", folder, "--deletion", "--certificate", str(kept)])
+        main(
+            [
+                "explain",
+                f"word{number} word3",
+                "--model",
+                folder,
+                "--deletion",
+                "--certificate",
+                str(kept),
+            ]
+        )
     assert main(["check", str(tmp_path), "--model", folder]) == 0
     assert "2 of 2 certificates accepted" in capsys.readouterr().out
     (tmp_path / "3.cert").write_bytes(b"nothing")
@@ -436,10 +568,25 @@ def test_the_width_is_that_of_the_terminal_also_when_the_output_is_piped() -> No
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 150, 0, 0))
-    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {"TERM": "xterm"}
-    command = [sys.executable, "-m", "suffice.cli", "bias", " ".join([TEXT] * 4), "--protected", "quiet"]
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"} | {
+        "TERM": "xterm"
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "suffice.cli",
+        "bias",
+        " ".join([TEXT] * 4),
+        "--protected",
+        "quiet",
+    ]
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stdin=theirs, stderr=theirs, env=environment, encoding="utf-8"
+        command,
+        stdout=subprocess.PIPE,
+        stdin=theirs,
+        stderr=theirs,
+        env=environment,
+        encoding="utf-8",
     )
     os.close(theirs)
     os.close(ours)
@@ -470,9 +617,16 @@ def test_files_are_written_though_nobody_reads_the_answer(tmp_path: Path, verb: 
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [(["explain", TEXT], 0), (["explain", TEXT, "--json"], 0), (["explain", "qqqq"], 1), (["models"], 0)],
+    [
+        (["explain", TEXT], 0),
+        (["explain", TEXT, "--json"], 0),
+        (["explain", "qqqq"], 1),
+        (["models"], 0),
+    ],
 )
-def test_a_reader_who_goes_away_does_not_change_the_exit_code(options: list[str], code: int) -> None:
+def test_a_reader_who_goes_away_does_not_change_the_exit_code(
+    options: list[str], code: int
+) -> None:
     """`suffice explain ... | head -1` ended with 1, which is an answer in the negative."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -533,13 +687,25 @@ def test_an_audit_names_the_worst_rows_where_nobody_opens_the_report(tmp_path: P
     swaps = tmp_path / "swaps.json"
     swaps.write_text('{"woman": ["man"]}', encoding="utf-8")
     report = str(tmp_path / "report.html")
-    done = run("audit", str(texts), "--protected", "woman", "--swaps", str(swaps), "--report", report)
+    done = run(
+        "audit", str(texts), "--protected", "woman", "--swaps", str(swaps), "--report", report
+    )
     said = " ".join(done.stdout.split())
     assert f"Row 5, dependent: “{woman}” (woman → man: positive)" in said
     assert "Row 6, " not in said
     assert "The other 2 are in the report." in said
     texts.write_text("text\n" + f"{woman}\n" * 6, encoding="utf-8")
-    done = run("audit", str(texts), "--protected", "woman", "--swaps", str(swaps), "--report", report, "--fresh")
+    done = run(
+        "audit",
+        str(texts),
+        "--protected",
+        "woman",
+        "--swaps",
+        str(swaps),
+        "--report",
+        report,
+        "--fresh",
+    )
     assert "The other one is in the report." in " ".join(done.stdout.split())
 
 
@@ -558,7 +724,9 @@ def test_a_slip_is_answered_with_what_was_probably_meant(
 
 
 @pytest.mark.parametrize("command", ["", *CODES, "models", "train"])
-def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_help_says_what_the_exit_codes_mean(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
     with pytest.raises(SystemExit):
         main([*([command] if command else []), "--help"])
     foot = capsys.readouterr().out.partition("exit codes:\n")[2]
@@ -567,18 +735,22 @@ def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str], 
     assert ("  3  " in foot) == (command not in ("models", "train"))
 
 
-def test_an_answer_is_no_question_and_is_called_what_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_answer_is_no_question_and_is_called_what_it_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     answer = sf.explain(sf.load(DEFAULT), TEXT)
     path = tmp_path / "answer.json"
     path.write_text(answer.to_json(), encoding="utf-8")
-    assert "This is an answer, not a question" in complaint(capsys, "explain", "--question", str(path))
+    assert "This is an answer, not a question" in complaint(
+        capsys, "explain", "--question", str(path)
+    )
     path.write_text(json.dumps(answer.question), encoding="utf-8")  # which the message names
     assert main(["explain", "--question", str(path), "--json"]) == 0
     assert sf.Explanation.from_json(capsys.readouterr().out).positions == answer.positions
     path.write_text("[]", encoding="utf-8")
-    assert "an object with a question, not list" in complaint(capsys, "explain", "--question", str(path)).replace(
-        "a JSON object", "an object"
-    )
+    assert "an object with a question, not list" in complaint(
+        capsys, "explain", "--question", str(path)
+    ).replace("a JSON object", "an object")
 
 
 def test_the_first_help_has_examples_that_run_and_a_line_for_each_command(
@@ -602,12 +774,21 @@ def test_every_command_that_answers_has_its_exit_codes() -> None:
 
 
 def saved(path: Path, **asked: object) -> str:
-    path.write_text(json.dumps(sf.Question(sf.load(DEFAULT), TEXT, **asked).to_dict()), encoding="utf-8")
+    path.write_text(
+        json.dumps(sf.Question(sf.load(DEFAULT), TEXT, **asked).to_dict()), encoding="utf-8"
+    )
     return str(path)
 
 
 @pytest.mark.parametrize(
-    "option", [["--at-most", "1"], ["--exclude", "film"], ["--deletion"], ["--padding", "feature"], ["--knn-box", "3"]]
+    "option",
+    [
+        ["--at-most", "1"],
+        ["--exclude", "film"],
+        ["--deletion"],
+        ["--padding", "feature"],
+        ["--knn-box", "3"],
+    ],
 )
 def test_a_saved_question_does_not_swallow_another_one(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, option: list[str]
@@ -616,12 +797,16 @@ def test_a_saved_question_does_not_swallow_another_one(
     assert f"holds the whole question: leave {option[0]} out" in said
 
 
-def test_a_saved_question_may_be_given_another_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_saved_question_may_be_given_another_limit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     main(["explain", "--question", saved(tmp_path / "q.json"), "--seconds", "7", "--json"])
     assert json.loads(capsys.readouterr().out)["meta"]["seconds"] == 7.0
 
 
-def test_a_profile_grows_a_saved_question(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_profile_grows_a_saved_question(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     asked = saved(tmp_path / "q.json", perturbation=sf.Deletion(at_most=2), include=["film"])
     assert main(["profile", "--question", asked, "--steps", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -630,14 +815,21 @@ def test_a_profile_grows_a_saved_question(capsys: pytest.CaptureFixture[str], tm
     assert found["explanations"][0]["meta"]["perturbation"] == {"kind": "deletion", "at_most": 1}
 
 
-def test_why_wrong_is_not_dropped_where_all_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "leave --all out" in complaint(capsys, "explain", TEXT, "--all", "--why-wrong", "negative")
+def test_why_wrong_is_not_dropped_where_all_are_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "leave --all out" in complaint(
+        capsys, "explain", TEXT, "--all", "--why-wrong", "negative"
+    )
 
 
 @pytest.mark.parametrize("option", ["--cost", "--swaps"])
 @pytest.mark.parametrize(
     ("data", "said"),
-    [('{"film": ["a"], "film": ["b"]}', "'film' is in it twice"), ("[" * 200_000, "lists within lists")],
+    [
+        ('{"film": ["a"], "film": ["b"]}', "'film' is in it twice"),
+        ("[" * 200_000, "lists within lists"),
+    ],
 )
 def test_a_file_that_would_lose_something_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, data: str, said: str
@@ -650,7 +842,9 @@ def test_a_plot_without_matplotlib_is_refused_before_any_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("suffice.render.plots.find_spec", lambda name: None)
-    assert "extra 'plot'" in complaint(capsys, "profile", TEXT, "--plot", str(tmp_path / "plot.png"))
+    assert "extra 'plot'" in complaint(
+        capsys, "profile", TEXT, "--plot", str(tmp_path / "plot.png")
+    )
 
 
 # --- sentences that are true of this very text ---
@@ -663,8 +857,12 @@ def test_words_that_stand_twice_are_told_apart(capsys: pytest.CaptureFixture[str
     assert "Without 'not' (position 6): “not good" in said
 
 
-def test_of_a_long_text_some_of_the_words_that_were_cut_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["explain", "great film " + "dull " * 5_000, "--model", "sst-fc25"])  # it sees 25 words, and 40 more are named
+def test_of_a_long_text_some_of_the_words_that_were_cut_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(
+        ["explain", "great film " + "dull " * 5_000, "--model", "sst-fc25"]
+    )  # it sees 25 words, and 40 more are named
     said = " ".join(capsys.readouterr().out.split())
     assert said.endswith("dull” and 4937 more words.")
 
@@ -690,9 +888,14 @@ def test_where_there_is_nothing_to_prove_the_sign_says_so(
 def test_a_word_that_is_written_like_a_group_is_asked_about(capsys, tmp_path, verb, word):
     """It would be found in no text, and an audit without a finding looks like a clean one."""
     (tmp_path / "t.csv").write_text("text\nshe made a film\n", encoding="utf-8")
-    rest = ["she made a film"] if verb == "bias" else [str(tmp_path / "t.csv"), "--report", str(tmp_path / "r.html")]
+    rest = (
+        ["she made a film"]
+        if verb == "bias"
+        else [str(tmp_path / "t.csv"), "--report", str(tmp_path / "r.html")]
+    )
     assert re.search(
-        r"did you mean (gender|religion|nationality|age)\?", complaint(capsys, verb, *rest, "--protected", word)
+        r"did you mean (gender|religion|nationality|age)\?",
+        complaint(capsys, verb, *rest, "--protected", word),
     )
 
 
@@ -706,7 +909,9 @@ def test_a_group_beside_a_word_is_refused(capsys: pytest.CaptureFixture[str]) ->
     assert "'gender' is a bundled group of words and 'imam' is none" in said
 
 
-def test_what_a_program_says_when_it_fails_plays_no_tricks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_a_program_says_when_it_fails_plays_no_tricks(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / "x\x1b[31m").mkdir()
     said = complaint(capsys, "explain", TEXT, "--cost", str(tmp_path / "x\x1b[31m"))
     assert "\x1b" not in said
@@ -724,13 +929,18 @@ HURRIED = {"explain": [], "attribute": [], "explain --all": ["--all"]}
 
 @pytest.mark.parametrize("verb", HURRIED)
 def test_where_time_is_up_that_is_the_reason(capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    assert main([verb.split()[0], "great film not bad at all", "--seconds", "1e-7", *HURRIED[verb]]) == 3
+    assert (
+        main([verb.split()[0], "great film not bad at all", "--seconds", "1e-7", *HURRIED[verb]])
+        == 3
+    )
     said = " ".join(capsys.readouterr().out.split())
     assert ": time is up." in said
     assert "clear label" not in said
 
 
-def test_a_profile_that_shows_nothing_names_no_explanation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_that_shows_nothing_names_no_explanation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["profile", "great film not bad at all", "--seconds", "1e-7"]) == 3
     assert "in the explanation at" not in capsys.readouterr().out
 

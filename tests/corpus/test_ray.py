@@ -11,7 +11,7 @@ from helpers import explain_rows, make_classifier, make_text
 
 import suffice as sf
 from suffice.cli import main
-from suffice.corpus import engines, journal
+from suffice.corpus import journal, pools
 from suffice.corpus.rows import Row
 
 pytest.importorskip("ray")
@@ -24,8 +24,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     """One local cluster for all tests of this file."""
-    ray = engines._ray()
-    ray.init(**engines._cluster(2))
+    ray = pools._ray()
+    ray.init(**pools._cluster(2))
     yield ray
     ray.shutdown()
 
@@ -63,7 +63,9 @@ def test_the_death_of_a_worker_loses_nothing(cluster, small, tmp_path):
 
 def test_a_row_that_kills_every_worker_becomes_an_error_row(cluster, small, tmp_path):
     texts = [Row(i, f"word{i % 8}") for i in range(1, 7)]
-    found = explain_rows(small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), engine="ray", workers=2)
+    found = explain_rows(
+        small, texts, tmp_path / "o", perturbation=Deadly(3, "word3"), engine="ray", workers=2
+    )
     assert [line["row"] for line in found if "error" in line] == [3]
 
 
@@ -81,15 +83,26 @@ def test_the_command_runs_on_ray_and_audits_are_the_same(cluster, small, tmp_pat
         "3",
     ]
     assert main([*asked, "--report", str(tmp_path / "a.html")]) == 0
-    assert main([*asked, "--report", str(tmp_path / "b.html"), "--engine", "ray", "--workers", "2"]) == 0
+    assert (
+        main([*asked, "--report", str(tmp_path / "b.html"), "--engine", "ray", "--workers", "2"])
+        == 0
+    )
     texts = {name: (tmp_path / f"{name}.jsonl").read_text() for name in "ab"}
-    plain, there = (text.replace(f"{name}.certificates", "certificates") for name, text in texts.items())
-    start = len(journal.sealed({})) - len("}\n")  # the checksums differ with the names of the certificates
-    assert sorted(one[start:] for one in there.splitlines()) == sorted(one[start:] for one in plain.splitlines())
+    plain, there = (
+        text.replace(f"{name}.certificates", "certificates") for name, text in texts.items()
+    )
+    start = len(journal.sealed({})) - len(
+        "}\n"
+    )  # the checksums differ with the names of the certificates
+    assert sorted(one[start:] for one in there.splitlines()) == sorted(
+        one[start:] for one in plain.splitlines()
+    )
     capsys.readouterr()
 
 
 def test_without_ray_the_message_says_what_to_install(monkeypatch, small, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(sf.MissingExtra, match=r"extra 'ray'"):
-        explain_rows(small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), engine="ray")
+        explain_rows(
+            small, [Row(1, "word1")], tmp_path / "o", perturbation=sf.KNNBox(3), engine="ray"
+        )

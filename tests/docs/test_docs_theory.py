@@ -1,4 +1,6 @@
-"""The page on theory is complete, and the format's keys have the names that the field has for them."""
+"""The page on theory is complete, and the format's keys have the names that the field
+has for them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,11 @@ from suffice.model.curves import CURVES
 
 DOCS = Path(__file__).parents[2] / "docs"
 THEORY = (DOCS / "theory.md").read_text(encoding="utf-8")
-FORMAT, _, NAMES = (DOCS / "certificate.md").read_text(encoding="utf-8").partition("## What the field calls these keys")
+FORMAT, _, NAMES = (
+    (DOCS / "certificate.md")
+    .read_text(encoding="utf-8")
+    .partition("## What the field calls these keys")
+)
 SECTIONS = 13
 REFERENCES = 25
 
@@ -17,7 +23,9 @@ REFERENCES = 25
 def test_the_sections_of_the_theory_are_numbered_in_order_and_each_names_its_code():
     titles = re.findall(r"^## (\d+)\. ", THEORY, re.M)
     assert titles == [str(number) for number in range(1, SECTIONS + 1)]
-    sections = re.split(r"^## ", THEORY, flags=re.M)[1:SECTIONS]  # the last one is about the checkers as a whole
+    sections = re.split(r"^## ", THEORY, flags=re.M)[
+        1:SECTIONS
+    ]  # the last one is about the checkers as a whole
     assert [text.split("\n")[0] for text in sections if "\nCode: `" not in text] == []
 
 
@@ -26,13 +34,19 @@ def test_every_reference_is_cited_and_every_citation_has_its_reference():
     numbers = [int(number) for number in re.findall(r"^(\d+)\. \S", listed, re.M)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) >= REFERENCES
-    cited = {int(number) for one in re.findall(r"\[(?!0)([\d, ]+)\]", text) for number in one.split(",")}
+    cited = {
+        int(number) for one in re.findall(r"\[(?!0)([\d, ]+)\]", text) for number in one.split(",")
+    }
     assert cited == set(numbers)
 
 
 def test_a_reference_says_what_was_taken_from_it():
     _, _, listed = THEORY.partition("## References")
-    bare = [line for line in re.findall(r"^\d+\. .*$", listed, re.M) if not re.search(r"\* [^.]*\d{4}\. \w.*\.$", line)]
+    bare = [
+        line
+        for line in re.findall(r"^\d+\. .*$", listed, re.M)
+        if not re.search(r"\* [^.]*\d{4}\. \w.*\.$", line)
+    ]
     assert bare == []
 
 
@@ -40,7 +54,9 @@ def test_every_lemma_has_a_proof_and_they_are_numbered_in_order():
     lemmas = [int(number) for number in re.findall(r"^\*\*Lemma (\d+) \(", THEORY, re.M)]
     assert lemmas == list(range(1, len(lemmas) + 1))
     told = re.split(r"^\*\*Lemma \d+ ", THEORY, flags=re.M)[1:]
-    unproved = [number for number, text in zip(lemmas, told, strict=True) if "\nProof. " not in text]
+    unproved = [
+        number for number, text in zip(lemmas, told, strict=True) if "\nProof. " not in text
+    ]
     assert unproved == [3]  # Higham's
 
 

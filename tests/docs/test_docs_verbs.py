@@ -1,6 +1,8 @@
-"""Every example of the start page, verbs, imports, training and tasks runs and prints what its page says.
+"""Every example of the start page, verbs, imports, training and tasks runs and prints what its page
+says.
 
-`python tests/docs/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep it.
+`python tests/docs/test_docs_verbs.py` rewrites the outputs; look at the difference before you keep
+it.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ NEEDS = {
     "tools": ["pandas"],
 }
 BLOCK = re.compile(r"^```(pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# how long it took and how large a certificate came out is not part of what a page promises, nor where lines break by it
+# how long it took and how large a certificate came out is not part of what a page promises, nor
+# where lines break by it
 VARIES = [
     (r"Slowest: row .*? s\.", "Slowest: row 1 0.00 s."),
     (r"\b\d+\.\d+ s\b", "0.00 s"),
@@ -58,7 +61,9 @@ def plain(output: str) -> str:
 
 
 def commands(block: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console block (a line may go on after a backslash) and the output below it."""
+    """Each command of a console block (a line may go on after a backslash) and the
+    output below it.
+    """
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = re.sub(r"\\\n\s*", "", part).partition("\n")
         yield command, output
@@ -90,7 +95,8 @@ def run_python(block: str, scope: dict[str, object]) -> list[tuple[doctest.Examp
 @contextlib.contextmanager
 def workplace(folder: str | Path) -> Iterator[None]:
     """Run in a folder of its own with the files that pages use, 80 columns and no colour."""
-    here, before = os.getcwd(), dict(os.environ)
+    here = os.getcwd()
+    before = dict(os.environ)
     os.environ.update(COLUMNS="80", NO_COLOR="1", TERM="dumb")
     os.chdir(folder)
     for name in ("reviews.csv", "protected.txt", "swaps.json", "shop.py"):
@@ -103,7 +109,9 @@ def workplace(folder: str | Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")  # inside Keras
+@pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)  # inside Keras
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # torch.export about its own insides
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.stem}-{page.stem}")
 def test_the_examples_print_what_the_page_says(page, tmp_path):
@@ -123,7 +131,17 @@ def test_the_examples_print_what_the_page_says(page, tmp_path):
 
 
 def test_every_verb_has_a_page():
-    verbs = {"explain", "explain_all", "contrast", "is_robust", "bias", "repair", "profile", "attribute", "check"}
+    verbs = {
+        "explain",
+        "explain_all",
+        "contrast",
+        "is_robust",
+        "bias",
+        "repair",
+        "profile",
+        "attribute",
+        "check",
+    }
     commands = set(build_parser()._subparsers._group_actions[0].choices)
     needed = verbs | (commands & {"batch", "audit"})
     assert needed - {page.stem for page in VERBS} == set()

@@ -1,4 +1,6 @@
-"""The experiments on made-up data: every item runs, a second run computes nothing, rows are what explain says."""
+"""The experiments on made-up data: every item runs, a second run computes nothing, rows are what
+explain says.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ from experiments.store import Job, Store
 pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
 
-GOOD, BAD = ("lovely", "bright", "warm", "funny"), ("dull", "awful", "cold", "boring")
+GOOD = ("lovely", "bright", "warm", "funny")
+BAD = ("dull", "awful", "cold", "boring")
 FILLER = ("the", "film", "was", "and", "quite", "a", "story", "with", "its", "cast")
-QUIET = pytest.mark.filterwarnings("ignore")  # lime, shap, anchor and spacy warn when they are loaded or run
+QUIET = pytest.mark.filterwarnings(
+    "ignore"
+)  # lime, shap, anchor and spacy warn when they are loaded or run
 
 
 def made_up(count: int, seed: int) -> list[tuple[str, int]]:
@@ -55,11 +60,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("sst", "twitter"):
         texts = [text for text, _ in made_up(6, 7)]
         (root / "samples" / f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
-    labels = [f"{name},{line},{(line - 1) % 2},test" for name in ("sst", "twitter") for line in range(1, 7)]
-    (root / "samples" / "labels.csv").write_text("\n".join(["set,line,label,split", *labels]) + "\n", encoding="utf-8")
+    labels = [
+        f"{name},{line},{(line - 1) % 2},test"
+        for name in ("sst", "twitter")
+        for line in range(1, 7)
+    ]
+    (root / "samples" / "labels.csv").write_text(
+        "\n".join(["set,line,label,split", *labels]) + "\n", encoding="utf-8"
+    )
     (root / "synonyms").mkdir()
     swaps = {"lovely": ["bright", "dull"], "awful": ["warm"], "film": ["story"]}
-    (root / "synonyms" / "counterfitted_neighbors.json.gz").write_bytes(gzip.compress(json.dumps(swaps).encode()))
+    (root / "synonyms" / "counterfitted_neighbors.json.gz").write_bytes(
+        gzip.compress(json.dumps(swaps).encode())
+    )
     return root
 
 
@@ -74,12 +87,18 @@ def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @QUIET
 def test_the_report_has_every_section_and_nothing_is_missing(out: Path) -> None:
     text = (out / "RESULTS.md").read_text(encoding="utf-8")
-    titles = [line for line in report.TEMPLATE.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
+    titles = [
+        line
+        for line in report.TEMPLATE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ")
+    ]
     assert len(titles) == 10
     assert [title for title in titles if title not in text.splitlines()] == []
     assert report.MISSING not in text
     assert [
-        name for name in ("growth-eps", "growth-k", "robust-sst") if not (out / "figures" / f"{name}.png").exists()
+        name
+        for name in ("growth-eps", "growth-k", "robust-sst")
+        if not (out / "figures" / f"{name}.png").exists()
     ] == []
 
 
@@ -89,12 +108,18 @@ def test_every_table_row_says_seed_and_machine(out: Path) -> None:
     heads = [line for line in lines if line.endswith("| seed | machine |")]
     assert len(heads) >= 17
     assert sum(line.endswith("| M1 |") for line in lines) >= 50
-    rows = [json.loads(line) for path in (out / "rows").glob("*.jsonl") for line in path.read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for path in (out / "rows").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
     assert [row for row in rows if not {"settings", "seed", "machine", "command"} <= set(row)] == []
 
 
 @QUIET
-def test_a_second_run_computes_nothing(data: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_computes_nothing(
+    data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(paper, "work", lambda plan, job: pytest.fail(f"computed again: {job}"))
     assert paper.compute(plan.small(data, out), list(paper.ITEMS), 0) == 0
 
@@ -104,7 +129,9 @@ def test_a_line_cut_off_by_a_kill_is_computed_again(data: Path, out: Path, tmp_p
     small = plan.small(data, out)
     jobs = paper.ITEMS["boxes"].jobs(small)
     rows = tmp_path / "boxes.jsonl"
-    rows.write_text((out / "rows" / "boxes.jsonl").read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    rows.write_text(
+        (out / "rows" / "boxes.jsonl").read_text(encoding="utf-8")[:-20], encoding="utf-8"
+    )
     store = Store(tmp_path)
     assert sum(not store.has(job) for job in jobs) == 1
 
@@ -112,14 +139,21 @@ def test_a_line_cut_off_by_a_kill_is_computed_again(data: Path, out: Path, tmp_p
 @QUIET
 def test_a_row_is_what_explain_says(data: Path, out: Path) -> None:
     small = plan.small(data, out)
-    job = next(job for job in paper.ITEMS["boxes"].jobs(small) if job.settings["padding"] == "feature")
+    job = next(
+        job for job in paper.ITEMS["boxes"].jobs(small) if job.settings["padding"] == "feature"
+    )
     row = Store(out / "rows").get(job)
     assert row is not None
     model = sf.load(out / "models" / job.settings["model"])
     for place, text in enumerate(plan.samples(data, "sst")[: small.texts]):
-        found = sf.explain(model, text, perturbation=sf.KNNBox(job.settings["size"]), padding="feature")
+        found = sf.explain(
+            model, text, perturbation=sf.KNNBox(job.settings["size"]), padding="feature"
+        )
         assert found.status == "optimal"
-        assert row["status"][place] in ("optimal", "sufficient")  # a busy machine may have cut the run short
+        assert row["status"][place] in (
+            "optimal",
+            "sufficient",
+        )  # a busy machine may have cut the run short
         assert row["lower"][place] <= found.cost <= len(row["positions"][place])
         assert row["check"][place] == "cheapest"
         if row["status"][place] == "optimal":
@@ -155,7 +189,11 @@ def test_only_what_was_asked_for_is_told(tmp_path: Path, data: Path) -> None:
 
 
 def test_shares_and_lengths_of_a_row() -> None:
-    row = {"positions": [[], [0, 1], [1]], "features": [2, 2, 2], "status": ["optimal", "sufficient", "optimal"]}
+    row = {
+        "positions": [[], [0, 1], [1]],
+        "features": [2, 2, 2],
+        "status": ["optimal", "sufficient", "optimal"],
+    }
     row["check"] = ["cheapest", "cheapest", "cheapest"]
     assert asking.lengths(row) == [0, 2, 1]
     assert asking.shares(row) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
@@ -192,6 +230,8 @@ def test_every_piece_of_the_template_is_made() -> None:
     import string
 
     names = {
-        name.split(".")[0] for _, name, _, _ in string.Formatter().parse(report.TEMPLATE.read_text("utf-8")) if name
+        name.split(".")[0]
+        for _, name, _, _ in string.Formatter().parse(report.TEMPLATE.read_text("utf-8"))
+        if name
     }
     assert names == {*tables.PIECES, "plan", "machines", "in_short"}

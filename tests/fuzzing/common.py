@@ -1,4 +1,6 @@
-"""What all kinds share: odd networks, the model as the second checker reads it, and both checkers on a certificate."""
+"""What all kinds share: odd networks, the model as the second checker reads it, and both checkers
+on a certificate.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Wrong(Exception):
 
 
 class Kind(Protocol):
-    """A kind of question: what is wrong with the answers to those of a seed; `counts` counts them."""
+    """A kind of question: what is wrong with the answers to those of a seed; `counts`
+    counts them.
+    """
 
     def __call__(self, seed: int, counts: Counter[str]) -> Iterator[str]: ...
 
@@ -44,11 +48,15 @@ def pooled(classifier: sf.Classifier, rng: np.random.Generator, whole: bool) -> 
     def numbers(*shape: int) -> Any:
         return rng.integers(-2, 3, shape).astype(float) if whole else rng.standard_normal(shape)
 
-    size, filters, classes = classifier.table.shape[1], int(rng.integers(1, 4)), len(classifier.labels)
+    size = classifier.table.shape[1]
+    filters = int(rng.integers(1, 4))
+    classes = len(classifier.labels)
     kernel = Conv1d(numbers(filters, size, 1), numbers(filters) / 2)
     middle = [Relu()] if rng.random() < 0.5 else []
     last = Dense(numbers(classes, filters), numbers(classes) / 2)
-    network = Network.build([Transpose(), kernel, *middle, MaxPool(), last], (classifier.length, size))
+    network = Network.build(
+        [Transpose(), kernel, *middle, MaxPool(), last], (classifier.length, size)
+    )
     *hidden, last_ = network.steps
     idle = np.setdiff1d(np.arange(last_.weight.shape[1]), [group[0] for group in hidden[-1].maxima])
     if hidden[-1].maxima and rng.random() < 0.5:  # weights of units of a maximum that give nothing
@@ -85,7 +93,9 @@ def accept(found: sf.Certificate | None, classifier: sf.Classifier | sf.BlackBox
     return found
 
 
-def both_accept(found: sf.Certificate | None, classifier: sf.Classifier, model: check_exact.Model) -> None:
+def both_accept(
+    found: sf.Certificate | None, classifier: sf.Classifier, model: check_exact.Model
+) -> None:
     accept(found, classifier)
     exactly_accepted(found, model)
 

@@ -1,7 +1,9 @@
-"""Fuzz, the cheap kind: small classifiers, of each several texts and sets, and of each of these every set of words.
+"""Fuzz, the cheap kind: small classifiers, of each several texts and sets, and of each of these
+every set of words.
 
-A case is the question whether one set of words suffices: the answer is compared with all texts, its certificate goes
-through both checkers. One classifier, one reading of it by the second checker and one call of the prover serve many.
+A case is the question whether one set of words suffices: the answer is compared with all texts, its
+certificate goes through both checkers. One classifier, one reading of it by the second checker and
+one call of the prover serve many.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from brute import KINDS, Case, make_classifier, make_question
 import suffice as sf
 from fuzzing.common import Wrong, both_accept, exact_model, need, pooled, scaled
 from suffice.proof import check_exact
-from suffice.prove.oracles import make_oracle
-from suffice.prove.verdict import Proved, Refuted, Verdict
 from suffice.sets.table import from_dict
 from suffice.verbs.answering import public
+from suffice.verify.contract import Proved, Refuted, Verdict
+from suffice.verify.solvers import make_oracle
 
 QUESTIONS = 8  # of one classifier
 
@@ -32,14 +34,19 @@ def one(seed: int, counts: Counter[str]) -> Iterator[str]:
     classifier = some_classifier(rng)
     model = exact_model(classifier)
     for number in range(QUESTIONS):
-        at_most, mask, equal = bool(rng.random() < 0.3), [None, "w1"][number % 2], bool(rng.integers(2))
+        at_most = bool(rng.random() < 0.3)
+        mask = [None, "w1"][number % 2]
+        equal = bool(rng.integers(2))
         case = make_question(classifier, KINDS[number % len(KINDS)], rng, at_most, mask, equal)
         yield from every_subset(case, model, counts)
 
 
 def some_classifier(rng: np.random.Generator) -> sf.Classifier:
-    """Two in three tiny; one in three of whole numbers; one in six with maxima; one in six with odd weights."""
-    whole, tiny = bool(rng.random() < 1 / 3), bool(rng.random() < 2 / 3)
+    """Two in three tiny; one in three of whole numbers; one in six with maxima; one in six with odd
+    weights.
+    """
+    whole = bool(rng.random() < 1 / 3)
+    tiny = bool(rng.random() < 2 / 3)
     classifier = make_classifier(rng, whole, tiny)
     classifier = pooled(classifier, rng, whole) if rng.random() < 1 / 6 else classifier
     return scaled(classifier, rng) if rng.random() < 1 / 6 else classifier
@@ -48,7 +55,9 @@ def some_classifier(rng: np.random.Generator) -> sf.Classifier:
 def every_subset(case: Case, model: check_exact.Model, counts: Counter[str]) -> Iterator[str]:
     free = np.array(list(itertools.product([False, True], repeat=case.length)))
     truth = robust(case, free)
-    question = sf.Question(case.classifier, list(case.tokens), perturbation=from_dict(case.data), seconds=30)
+    question = sf.Question(
+        case.classifier, list(case.tokens), perturbation=from_dict(case.data), seconds=30
+    )
     oracle = make_oracle("bounds", question.problem)
     for row, true, answer in zip(free, truth, oracle.ask(free, question.budget), strict=True):
         held = tuple(np.flatnonzero(~row).tolist())
@@ -61,15 +70,21 @@ def every_subset(case: Case, model: check_exact.Model, counts: Counter[str]) -> 
 
 
 def robust(case: Case, free: Any) -> Any:
-    """Of each set of free words, whether no allowed text that changes only these flips the label."""
+    """Of each set of free words, whether no allowed text that changes only these flips
+    the label.
+    """
     powers = 1 << np.arange(case.length)
-    flips = np.unique([sum(1 << i for i, choice in enumerate(text) if choice) for text, _ in case.all_flips])
+    flips = np.unique(
+        [sum(1 << i for i, choice in enumerate(text) if choice) for text, _ in case.all_flips]
+    )
     outside = (~free).astype(int) @ powers
     return ((flips.astype(int)[:, None] & outside) != 0).all(0)
 
 
 def shown(question: sf.Question, held: tuple[int, ...], answer: Verdict) -> Verdict:
-    """The answer as `is_robust` gives it; what words may become is worked out once for all sets of words."""
+    """The answer as `is_robust` gives it; what words may become is worked out once for all sets of
+    words.
+    """
     asked = copy(question)
     object.__setattr__(asked, "include", held)
     asked.__dict__.pop("included", None)

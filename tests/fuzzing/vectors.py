@@ -1,9 +1,10 @@
-"""Fuzz of sets of vectors, of many maxima and of smooth curves: every set of words of small questions.
+"""Fuzz of sets of vectors, of many maxima and of smooth curves: every set of words of small
+questions.
 
-Over balls, boxes and hulls a case is one set of words: what is proved no corner or sample may contradict (of a linear
-network the corners decide), what is refuted has a point that both checkers run in fractions, and HiGHS is asked about
-one set of each question. Smooth networks are asked about real words, where all texts can be tried; only the first
-checker reads their certificates.
+Over balls, boxes and hulls a case is one set of words: what is proved no corner or sample may
+contradict (of a linear network the corners decide), what is refuted has a point that both checkers
+run in fractions, and HiGHS is asked about one set of each question. Smooth networks are asked about
+real words, where all texts can be tried; only the first checker reads their certificates.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ import suffice as sf
 from fuzzing.common import Wrong, accept, both_accept, exact_model, need
 from fuzzing.subsets import shown, some_classifier
 from suffice.model.network import Conv1d, Dense, Floats, MaxPool, Network, Relu, Transpose
-from suffice.prove import sieve
-from suffice.prove.branch import roots
-from suffice.prove.oracles import make_oracle
-from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict
+from suffice.verify.contract import Proved, Refuted, Unknown, Verdict
+from suffice.verify.nets.branch import root
+from suffice.verify.nets.joint_maxpool import tuple_fixing
+from suffice.verify.solvers import make_oracle
 
 QUESTIONS = 4  # of one classifier
 FEW_PARTS = 20_000  # subproblems for each part of a sieve
@@ -46,16 +47,23 @@ def one(seed: int, counts: Counter[str]) -> Iterator[str]:
 
 
 def maxima(seed: int, counts: Counter[str]) -> Iterator[str]:
-    """TextCNNs over boxes, for every other seed with short sieves although there are so few maxima."""
-    rng, usual = np.random.default_rng([29, seed]), (roots.MAXIMA, sieve.PARTS)
-    roots.MAXIMA, sieve.PARTS = (1, FEW_PARTS) if seed % 2 else usual
+    """TextCNNs over boxes, for every other seed with short sieves although there are so
+    few maxima.
+    """
+    rng = np.random.default_rng([29, seed])
+    usual = (root.MIN_MAXIMA_TO_FIX, tuple_fixing.SUBPROBLEMS_PER_NODE)
+    root.MIN_MAXIMA_TO_FIX, tuple_fixing.SUBPROBLEMS_PER_NODE = (
+        (1, FEW_PARTS) if seed % 2 else usual
+    )
     try:
         yield from questions(text_cnn(rng), some_box, rng, counts)
     finally:
-        roots.MAXIMA, sieve.PARTS = usual
+        root.MIN_MAXIMA_TO_FIX, tuple_fixing.SUBPROBLEMS_PER_NODE = usual
 
 
-def questions(classifier: sf.Classifier, sets: Sets, rng: np.random.Generator, counts: Counter[str]) -> Iterator[str]:
+def questions(
+    classifier: sf.Classifier, sets: Sets, rng: np.random.Generator, counts: Counter[str]
+) -> Iterator[str]:
     model = exact_model(classifier)
     for _ in range(QUESTIONS):
         text = rng.choice([*WORDS, "nowhere"], classifier.length).tolist()
@@ -65,28 +73,41 @@ def questions(classifier: sf.Classifier, sets: Sets, rng: np.random.Generator, c
 
 
 def text_cnn(rng: np.random.Generator) -> sf.Classifier:
-    filters, width, classes, length = (int(rng.integers(*ends)) for ends in ((8, 17), (2, 4), (2, 4), (4, 6)))
+    filters, width, classes, length = (
+        int(rng.integers(*ends)) for ends in ((8, 17), (2, 4), (2, 4), (4, 6))
+    )
     kernel = Conv1d(rng.standard_normal((filters, 2, width)), rng.standard_normal(filters) * 0.3)
     last = Dense(rng.standard_normal((classes, filters)), rng.standard_normal(classes) * 0.3)
-    network = Network.build([Transpose(), kernel, *([Relu()] * int(rng.integers(2))), MaxPool(), last], (length, 2))
+    network = Network.build(
+        [Transpose(), kernel, *([Relu()] * int(rng.integers(2))), MaxPool(), last], (length, 2)
+    )
     table = rng.standard_normal((len(WORDS) + 2, 2))
-    return sf.Classifier(network, table, ["<PAD>", "<UNK>", *WORDS], [f"label{i}" for i in range(classes)], length)
+    return sf.Classifier(
+        network, table, ["<PAD>", "<UNK>", *WORDS], [f"label{i}" for i in range(classes)], length
+    )
 
 
 def some_box(rng: np.random.Generator, classifier: sf.Classifier, text: list[str]) -> Any:
-    return [sf.KNNBox(int(rng.integers(1, 4))), sf.EpsilonBall(float(rng.uniform(0.1, 0.8)))][int(rng.integers(2))]
+    return [sf.KNNBox(int(rng.integers(1, 4))), sf.EpsilonBall(float(rng.uniform(0.1, 0.8)))][
+        int(rng.integers(2))
+    ]
 
 
 def some_set(rng: np.random.Generator, classifier: sf.Classifier, text: list[str]) -> Any:
     center = classifier.embed(classifier.read(text))
-    below, above = (np.abs(rng.standard_normal(center.shape)) * rng.integers(2, size=center.shape) for _ in "ab")
-    radius, k = [0.5, 0.0, float(rng.uniform(0.05, 1))][int(rng.integers(3))], int(rng.integers(1, 4))
+    below, above = (
+        np.abs(rng.standard_normal(center.shape)) * rng.integers(2, size=center.shape) for _ in "ab"
+    )
+    radius = [0.5, 0.0, float(rng.uniform(0.05, 1))][int(rng.integers(3))]
+    k = int(rng.integers(1, 4))
     sets = [*(sf.EpsilonBall(radius, p) for p in (1, 2, np.inf)), sf.KNNBox(k), sf.KNNHull(k)]
     chosen = [*sets, sf.Boxes(center - below, center + above)][int(rng.integers(6))]
     return replace(chosen, at_most=int(rng.integers(1, 3))) if rng.random() < 0.25 else chosen
 
 
-def every_subset(asked: sf.Question, rng: np.random.Generator, model: Any, counts: Counter[str]) -> Iterator[str]:
+def every_subset(
+    asked: sf.Question, rng: np.random.Generator, model: Any, counts: Counter[str]
+) -> Iterator[str]:
     problem = asked.problem
     free = np.array(list(itertools.product([False, True], repeat=len(problem.features))))
     answers = make_oracle("bounds", problem).ask(free, asked.budget)
@@ -109,7 +130,8 @@ def every_subset(asked: sf.Question, rng: np.random.Generator, model: Any, count
 
 def allowed(asked: sf.Question, free: Any, rng: np.random.Generator) -> Floats:
     """Points that change free words only, and no more than may change at once."""
-    limit, places = asked.problem.limit, np.flatnonzero(free)
+    limit = asked.problem.max_changes
+    places = np.flatnonzero(free)
     some = list(itertools.combinations(places, min(limit, len(places))))
     chosen = [some[i] for i in rng.permutation(len(some))[:3]]
     masks = [np.isin(np.arange(len(free)), list(part)) for part in chosen]
@@ -132,22 +154,31 @@ def curved(seed: int, counts: Counter[str]) -> Iterator[str]:
     for _ in range(2):
         text = text_of(int(rng.integers(10**6)), 3)
         chosen = [sf.Deletion(), sf.WordSwap(SWAPS), sf.Mask()][int(rng.integers(3))]
-        for said in every_smooth(sf.Question(classifier, text, perturbation=chosen, seconds=30), counts):
+        for said in every_smooth(
+            sf.Question(classifier, text, perturbation=chosen, seconds=30), counts
+        ):
             yield f"{kind}, {' '.join(text)} under {chosen.to_dict()['kind']}: {said}"
 
 
 def every_smooth(asked: sf.Question, counts: Counter[str]) -> Iterator[str]:
-    problem, points = asked.problem, asked.problem.region.points  # type: ignore[union-attr]
+    # type: ignore[union-attr]
+    problem = asked.problem
+    points = asked.problem.region.points
     texts = np.array(list(itertools.product(range(points.shape[1]), repeat=len(points))))
     margins = problem.margins(points[np.arange(len(points)), texts]).min(-1)
     if np.abs(margins).min() < CLEAR:
         return
     free = np.array(list(itertools.product([False, True], repeat=len(points))))
-    for row, answer in zip(free, make_oracle("bounds", problem).ask(free, asked.budget), strict=True):
+    for row, answer in zip(
+        free, make_oracle("bounds", problem).ask(free, asked.budget), strict=True
+    ):
         true = bool((margins[(texts[:, ~row] == 0).all(1)] > 0).all())
         counts["cases"] += 1
         try:
-            need(isinstance(answer, Proved if true else Refuted), f"{answer!r}, but the truth is {true}")
+            need(
+                isinstance(answer, Proved if true else Refuted),
+                f"{answer!r}, but the truth is {true}",
+            )
             held = tuple(np.flatnonzero(~row).tolist())
             accept(shown(asked, held, answer).certificate, asked.classifier)  # type: ignore[union-attr]
         except Wrong as error:

@@ -1,7 +1,9 @@
-"""Fuzz by the verbs: random small questions, compared with trying all texts in fractions; then altered certificates.
+"""Fuzz by the verbs: random small questions, compared with trying all texts in fractions; then
+altered certificates.
 
-A case is one question with one verb, whose certificate both checkers read. Of the certificates of a question some are
-altered: both checkers must say the same of each, and accept it only if what it claims is true.
+A case is one question with one verb, whose certificate both checkers read. Of the certificates of a
+question some are altered: both checkers must say the same of each, and accept it only if what it
+claims is true.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Question:
         self.exclude = [int(i) for i in np.flatnonzero(roles == 2)]
         self.seconds = float(rng.choice([30.0, 30.0, 30.0, 0.002]))
         self.method = str(rng.choice(["search", "search", "hs", "msa"]))
-        units = 2.0 ** rng.choice([0, 0, -12, 20], self.case.length)  # tiny costs beside large ones, sums exact
+        units = 2.0 ** rng.choice(
+            [0, 0, -12, 20], self.case.length
+        )  # tiny costs beside large ones, sums exact
         units = units if rng.random() < 0.3 else np.ones(self.case.length)
         self.prices = dict(zip(self.case.tokens, (self.case.costs * units).tolist(), strict=True))
         self.common = {"perturbation": from_dict(self.case.data), "seconds": self.seconds}
@@ -70,7 +74,11 @@ class Question:
     def explanations(self) -> list[tuple[int, ...]]:
         """All robust sets that hold the words asked for, by enumeration."""
         sizes = range(self.case.length + 1)
-        every = (words for size in sizes for words in itertools.combinations(range(self.case.length), size))
+        every = (
+            words
+            for size in sizes
+            for words in itertools.combinations(range(self.case.length), size)
+        )
         fitting = (w for w in every if {*self.include} <= {*w} and not {*self.exclude} & {*w})
         return [words for words in fitting if self.robust(words)]
 
@@ -82,7 +90,9 @@ def both_checkers(found: sf.Certificate | None, asked: Question) -> None:
     """What the first checker accepted (each verb asks it), the second accepts too, as a file."""
     if found is not None:
         asked.certificates.append(found)
-        exactly_accepted(replace(found, lines=tuple(check_exact.read_lines(found.data))), asked.model)
+        exactly_accepted(
+            replace(found, lines=tuple(check_exact.read_lines(found.data))), asked.model
+        )
 
 
 def explain(asked: Question) -> None:
@@ -96,15 +106,24 @@ def explain(asked: Question) -> None:
         **asked.common,
     )
     best = min(map(asked.price, asked.explanations), default=None)
-    need("rejected" not in found.meta, f"the checker rejected a certificate: {found.meta.get('rejected')}")
+    need(
+        "rejected" not in found.meta,
+        f"the checker rejected a certificate: {found.meta.get('rejected')}",
+    )
     both_checkers(found.certificate, asked)
     match found.status:
         case "optimal":
-            need(best is not None and found.cost == best, f"optimal at {found.cost}, the truth is {best}")
+            need(
+                best is not None and found.cost == best,
+                f"optimal at {found.cost}, the truth is {best}",
+            )
             need(asked.robust(found.positions), "optimal, but not robust")
         case "sufficient":
             need(asked.robust(found.positions), "sufficient, but not robust")
-            need(best is not None and found.lower_bound <= best <= found.cost, "bounds that miss the truth")
+            need(
+                best is not None and found.lower_bound <= best <= found.cost,
+                "bounds that miss the truth",
+            )
         case "infeasible":
             need(best is None, "infeasible, but there is an explanation")
         case "unknown":
@@ -114,7 +133,9 @@ def explain(asked: Question) -> None:
 
 def explain_all(asked: Question) -> None:
     words = {"include": asked.include, "exclude": asked.exclude}
-    every = sf.explain_all(asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **words, **asked.common)
+    every = sf.explain_all(
+        asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **words, **asked.common
+    )
     found = list(every)
     if any(one.status != "optimal" for one in found):
         need(asked.hurried or found[0].status == "infeasible", "undecided with time left")
@@ -125,23 +146,37 @@ def explain_all(asked: Question) -> None:
     need(seen <= truth, f"not optimal: {seen - truth}")
     need(not every.complete or seen == truth, f"called complete, but missed: {truth - seen}")
     need(asked.hurried or every.complete, "not complete with time left")
-    need(not every.complete or every.certificate is not None, "complete, but the certificate was rejected")
+    need(
+        not every.complete or every.certificate is not None,
+        "complete, but the certificate was rejected",
+    )
     both_checkers(every.certificate, asked)
 
 
 def contrast(asked: Question) -> None:
-    found = sf.contrast(asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **asked.common)
+    found = sf.contrast(
+        asked.case.classifier, list(asked.case.tokens), cost=asked.prices, **asked.common
+    )
     flips = asked.case.all_flips
     best = min((asked.price(tuple(asked.case.changed(text))) for text, _ in flips), default=None)
-    need("rejected" not in found.meta, f"the checker rejected a certificate: {found.meta.get('rejected')}")
+    need(
+        "rejected" not in found.meta,
+        f"the checker rejected a certificate: {found.meta.get('rejected')}",
+    )
     both_checkers(found.certificate, asked)
     match found.status:
         case "optimal":
-            need(best is not None and found.cost == best, f"a flip for {found.cost}, the truth is {best}")
+            need(
+                best is not None and found.cost == best,
+                f"a flip for {found.cost}, the truth is {best}",
+            )
         case "none":
             need(best is None, "no flip, but there is one")
         case "found":
-            need(best is not None and found.lower_bound <= best <= found.cost, "bounds that miss the truth")
+            need(
+                best is not None and found.lower_bound <= best <= found.cost,
+                "bounds that miss the truth",
+            )
             need(asked.hurried, "undecided with time left")
         case "unknown":
             need(asked.hurried, "undecided with time left")
@@ -152,16 +187,27 @@ def bias(asked: Question) -> None:
     both_checkers(found.certificate, asked)
     flips = asked.case.flips(set(asked.exclude))
     depends = any(asked.case.changed(text) for text, _ in flips)
-    need(found.tied is None or bool(asked.case.flips(set())), "said to be a tie as it stands, and is none")
-    need("rejected" not in found.meta, f"the checker rejected a certificate: {found.meta.get('rejected')}")
+    need(
+        found.tied is None or bool(asked.case.flips(set())),
+        "said to be a tie as it stands, and is none",
+    )
+    need(
+        "rejected" not in found.meta,
+        f"the checker rejected a certificate: {found.meta.get('rejected')}",
+    )
     match found.status:
         case "independent":
             need(not depends, "independent, but a change of these words flips the label")
         case "dependent":
             need(depends, "dependent, but no change of these words flips the label")
         case "unknown":
-            need(not (found.trivial and depends), "nothing to test, but a change of these words flips the label")
-            need(asked.hurried or found.trivial or found.tied is not None, "undecided with time left")
+            need(
+                not (found.trivial and depends),
+                "nothing to test, but a change of these words flips the label",
+            )
+            need(
+                asked.hurried or found.trivial or found.tied is not None, "undecided with time left"
+            )
 
 
 VERBS = {check.__name__: check for check in (explain, explain_all, contrast, bias)}
@@ -171,14 +217,22 @@ VERBS = {check.__name__: check for check in (explain, explain_all, contrast, bia
 
 
 def altered(asked: Question) -> Iterator[str]:
-    """Certificates of the answers with something changed in them: what is wrong with what the checkers say of each."""
-    among = [Source("", asked.case.classifier, json.loads(json.dumps(list(c.lines)))) for c in asked.certificates]
+    """Certificates of the answers with something changed in them: what is wrong with what the
+    checkers say of each.
+    """
+    among = [
+        Source("", asked.case.classifier, json.loads(json.dumps(list(c.lines))))
+        for c in asked.certificates
+    ]
     made = mutants(asked.seed, ALTERED, among, MORE_MUTATIONS) if among else ()
     for number, (name, classifier, lines) in enumerate(made):
         model = asked.model if classifier is asked.case.classifier else exact_model(classifier)
-        first, second = common.accepts(lines, classifier), common.accepts_exactly(lines, model)
+        first = common.accepts(lines, classifier)
+        second = common.accepts_exactly(lines, model)
         if first != second:
-            yield f"altered {number} ({name}): the first checker says {first}, the exact one {second}"
+            yield (
+                f"altered {number} ({name}): the first checker says {first}, the exact one {second}"
+            )
         elif first and not is_true(classifier, lines[0]):
             yield f"altered {number} ({name}): accepted, but false"
 

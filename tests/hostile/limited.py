@@ -1,4 +1,6 @@
-"""Limited: code run in a process of its own that may take only so much more memory than it has once it begins."""
+"""Limited: code run in a process of its own that may take only so much more memory than it has once
+it begins.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ except (InputError, Rejected) as error:
 
 
 def limited(imports: str, call: str, given: Sequence[str | Path] = (), megabytes: int = 256) -> str:
-    """What a call (an expression that knows `given`) says: "read: ..." or "refused: ..."; anything else fails."""
+    """What a call (an expression that knows `given`) says: "read: ..." or "refused: ..."; anything
+    else fails.
+    """
 
     code = FRAME.format(imports=imports, call=call, megabytes=megabytes, seconds=SECONDS)
     # threads of libraries have stacks of their own, which count though nobody fills them

@@ -11,7 +11,8 @@ from suffice.errors import InputError
 from tests.hostile.limited import limited
 
 ENDLESS = (
-    "with recursive n(x) as (select 1 union all select x + 1 from n) select 'm' as model, 't' as text, x as scores"
+    "with recursive n(x) as (select 1 union all select x + 1 from n) select 'm' as model, 't' as "
+    "text, x as scores"
 )
 STRANGE = {
     "a recursive view": f"create view answers as {ENDLESS} from n",
@@ -21,11 +22,13 @@ STRANGE = {
     ),
     "another view": f"create view more as {ENDLESS} from n",
     "a trigger": (
-        "create table answers (model, text, scores, primary key (model, text)); create trigger t after insert on "
+        "create table answers (model, text, scores, primary key (model, text)); create "
+        "trigger t after insert on "
         "answers begin insert or replace into answers select * from answers; end"
     ),
     "a computed column": (
-        "create table answers (model, text, scores as (zeroblob(1000000000)), primary key (model, text))"
+        "create table answers (model, text, scores as (zeroblob(1000000000)), primary key "
+        "(model, text))"
     ),
     "an index that computes": (
         "create table answers (model, text, scores, primary key (model, text)); "

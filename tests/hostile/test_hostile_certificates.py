@@ -1,4 +1,6 @@
-"""Certificates from strangers: whatever their lines hold, they are refused in a sentence and within their size."""
+"""Certificates from strangers: whatever their lines hold, they are refused in a sentence and within
+their size.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import written
 from suffice.proof.certificate import Certificate
-from suffice.proof.replay.question import all_texts, cheaper
+from suffice.proof.replay.given_question import all_texts, cheaper_texts
 from tests.hostile.limited import limited, only_linux
 
 TEXT = "warm soup here"
@@ -37,7 +39,9 @@ def claiming(box: BlackBox, *lines: Any) -> Certificate:
     """That no word is needed, by these lines."""
     honest = sf.explain(box, TEXT, perturbation=sf.Deletion()).certificate
     assert honest is not None
-    return Certificate(({**honest.lines[0], "claim": {"kind": "sufficient", "positions": []}}, *lines))
+    return Certificate(
+        ({**honest.lines[0], "claim": {"kind": "sufficient", "positions": []}}, *lines)
+    )
 
 
 @pytest.mark.parametrize("node", [{"groups": []}, {"groups": [[0, 1, 2]]}, {"word": 0}])
@@ -107,7 +111,14 @@ def test_a_small_certificate_that_unpacks_to_gigabytes_is_refused(model, pieces,
 def of_words(text: str, swaps: dict[str, list[str]], digest: str) -> bytes:
     """A certificate about a long text of the model above."""
     words = [[word.start, word.end] for word in written(text).words]
-    head = {"certificate": "asked 2", "model": digest, "name": "m", "mask": "[MASK]", "text": text, "words": words}
+    head = {
+        "certificate": "asked 2",
+        "model": digest,
+        "name": "m",
+        "mask": "[MASK]",
+        "text": text,
+        "words": words,
+    }
     head |= {"perturbation": {"kind": "word-swap", "swaps": swaps}, "label": "b"}
     head |= {"claim": {"kind": "sufficient", "positions": []}}
     return gzip.compress(json.dumps(head).encode())
@@ -115,18 +126,27 @@ def of_words(text: str, swaps: dict[str, list[str]], digest: str) -> bytes:
 
 @only_linux
 def test_substitutes_of_a_word_that_stands_everywhere_are_listed_once(tmp_path):
-    """Ten thousand times the same word, with a hundred thousand substitutes, are a thousand million."""
-    box = sf.from_function(lambda texts: np.array([[0.0, 1.0]] * len(texts)), ["a", "b"], "m", version="1")
+    """Ten thousand times the same word, with a hundred thousand substitutes, are a thousand
+    million.
+    """
+    box = sf.from_function(
+        lambda texts: np.array([[0.0, 1.0]] * len(texts)), ["a", "b"], "m", version="1"
+    )
     swaps = {"a": [f"w{i}" for i in range(100_000)]}
     (tmp_path / "c.gz").write_bytes(of_words("a " * 9_999 + "a", swaps, box.digest))
     answer = limited(*CHECKS["box"], [tmp_path / "c.gz"], megabytes=400)
-    assert answer == f"refused: line 1: the words may become {10**9} others in all, more than {2**20}"
+    assert (
+        answer == f"refused: line 1: the words may become {10**9} others in all, more than {2**20}"
+    )
 
 
 @only_linux
 def test_changed_texts_are_written_one_by_one(tmp_path):
-    """A long text, and a hundred thousand substitutes of its last word: all of them together are 20 GB."""
-    text, swaps = "b " * 9_999 + "b" * 100_000 + " a", {"a": [f"w{i}" for i in range(100_000)]}
+    """A long text, and a hundred thousand substitutes of its last word: all of them together are 20
+    GB.
+    """
+    text = "b " * 9_999 + "b" * 100_000 + " a"
+    swaps = {"a": [f"w{i}" for i in range(100_000)]}
     (tmp_path / "texts.json").write_text(json.dumps([text, swaps["a"]]))
     code = """
 import itertools, json
@@ -141,12 +161,22 @@ options = [()] * 9_999 + [(), tuple(new)]
 
 
 def test_all_texts_and_cheaper_changes_are_each_there_once():
-    text, options = written("a b c"), [("x", ""), (), ("y", "z", "")]
+    text = written("a b c")
+    options = [("x", ""), (), ("y", "z", "")]
     for limit, count in ((1, 6), (2, 12), (3, 12)):
         found = list(all_texts(text, options, [0, 2], limit))
         assert len(found) == len(set(found)) == count
-    assert {*all_texts(text, options, [0, 2], 1)} == {"a b c", "x b c", "b c", "a b y", "a b z", "a b"}
-    changes = [tuple(sorted(change.items())) for change in cheaper(options, [0, 2], [2, 1, 1], 2, 3)]
+    assert {*all_texts(text, options, [0, 2], 1)} == {
+        "a b c",
+        "x b c",
+        "b c",
+        "a b y",
+        "a b z",
+        "a b",
+    }
+    changes = [
+        tuple(sorted(change.items())) for change in cheaper_texts(options, [0, 2], [2, 1, 1], 2, 3)
+    ]
     assert len(changes) == len(set(changes)) == 5
     assert {place for change in changes for place, _ in change} == {0, 2}
-    assert sum(len(change) == 2 for change in cheaper(options, [0, 2], [2, 1, 1], 2, 4)) == 6
+    assert sum(len(change) == 2 for change in cheaper_texts(options, [0, 2], [2, 1, 1], 2, 4)) == 6

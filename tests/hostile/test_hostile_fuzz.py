@@ -1,4 +1,5 @@
-"""Fuzz of files from strangers: bytes changed at random; nothing but an error of ours may come of it.
+"""Fuzz of files from strangers: bytes changed at random; nothing but an error of ours may come of
+it.
 
 python -m tests.hostile.test_hostile_fuzz 2000        (so many files of each kind)
 """
@@ -27,7 +28,8 @@ from suffice.importers.named import load_any
 from suffice.proof.certificate import Certificate
 from tests.forging import forged
 
-TEXT, TIMES = "a good film", 60
+TEXT = "a good film"
+TIMES = 60
 
 
 def answered(texts: list[str]) -> Any:
@@ -57,7 +59,9 @@ def altered(data: bytes, rng: np.random.Generator) -> bytes:
 
 def files(folder: Path) -> dict[str, tuple[bytes, str, Callable[[Path], Any]]]:
     """A good file of each kind, what it is called, and who reads it."""
-    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit([TEXT, "bad"], ["yes", "no"])
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(
+        [TEXT, "bad"], ["yes", "no"]
+    )
     skops.io.dump(pipeline, folder / "m.skops")
     asked(cache=folder / "answers").predict(TEXT)
     with sqlite3.connect(folder / "answers") as base:
@@ -71,8 +75,16 @@ def files(folder: Path) -> dict[str, tuple[bytes, str, Callable[[Path], Any]]]:
         "csv": (rows, "t.csv", lambda path: list(read_rows(path))),
         "csv.gz": (gzip.compress(rows), "t.csv.gz", lambda path: list(read_rows(path))),
         "jsonl": (b'{"text": "a b"}\n' * 20, "t.jsonl", lambda path: list(read_rows(path))),
-        "skops": ((folder / "m.skops").read_bytes(), "m.skops", lambda path: load_any(path).predict(TEXT)),
-        "answers": ((folder / "answers").read_bytes(), "a", lambda path: asked(cache=path).predict(TEXT)),
+        "skops": (
+            (folder / "m.skops").read_bytes(),
+            "m.skops",
+            lambda path: load_any(path).predict(TEXT),
+        ),
+        "answers": (
+            (folder / "answers").read_bytes(),
+            "a",
+            lambda path: asked(cache=path).predict(TEXT),
+        ),
         "certificate": (certificate.data, "c", lambda path: sf.check(path, asked(), seconds=5)),
     }
 
@@ -92,7 +104,9 @@ def tried(kind: str, count: int, seed: int, folder: Path) -> Counter[str]:
         except SufficeError:
             found["refused"] += 1
         except BaseException as error:
-            raise AssertionError(f"{kind}, seed {seed}, file {number}: {type(error).__name__}: {error}") from error
+            raise AssertionError(
+                f"{kind}, seed {seed}, file {number}: {type(error).__name__}: {error}"
+            ) from error
     return found
 
 

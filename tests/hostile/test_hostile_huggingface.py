@@ -1,4 +1,6 @@
-"""Folders of transformers from strangers: no code, no other file, and no network larger than its weights."""
+"""Folders of transformers from strangers: no code, no other file, and no network larger than its
+weights.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,28 @@ safetensors_torch = pytest.importorskip("safetensors.torch")
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "good", "film"]
 TEXT = "a good film"
-WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
 
 
 def saved(folder: Path) -> Path:
     """A small BERT and its tokenizer."""
     torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     config = transformers.BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, **sizes)
     transformers.BertForSequenceClassification(config).save_pretrained(folder)
-    inner = tokenizers.Tokenizer(tokenizers.models.WordPiece({w: i for i, w in enumerate(WORDS)}, unk_token="[UNK]"))
+    inner = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece({w: i for i, w in enumerate(WORDS)}, unk_token="[UNK]")
+    )
     inner.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    names = dict(zip(["pad_token", "unk_token", "cls_token", "sep_token", "mask_token"], WORDS, strict=False))
+    names = dict(
+        zip(["pad_token", "unk_token", "cls_token", "sep_token", "mask_token"], WORDS, strict=False)
+    )
     transformers.PreTrainedTokenizerFast(tokenizer_object=inner, **names).save_pretrained(folder)
     return folder
 
@@ -53,7 +65,9 @@ def sharded(folder: Path, name: str) -> None:
     """The weights under another name, which an index gives."""
     tensors = safetensors_torch.load_file(folder / WEIGHTS)
     (folder / WEIGHTS).unlink()
-    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": dict.fromkeys(tensors, name)}))
+    (folder / INDEX).write_text(
+        json.dumps({"metadata": {}, "weight_map": dict.fromkeys(tensors, name)})
+    )
     safetensors_torch.save_file(tensors, folder.parent / "x.safetensors", {"format": "pt"})
 
 
@@ -61,7 +75,9 @@ def test_weights_in_parts_are_read_as_before(folder):
     whole = sf.from_huggingface(folder)
     tensors = safetensors_torch.load_file(folder / WEIGHTS)
     (folder / WEIGHTS).unlink()
-    names = {tensor: f"model-0000{i % 2 + 1}-of-00002.safetensors" for i, tensor in enumerate(tensors)}
+    names = {
+        tensor: f"model-0000{i % 2 + 1}-of-00002.safetensors" for i, tensor in enumerate(tensors)
+    }
     for shard in {*names.values()}:
         part = {tensor: value for tensor, value in tensors.items() if names[tensor] == shard}
         safetensors_torch.save_file(part, folder / shard, {"format": "pt"})
@@ -71,7 +87,8 @@ def test_weights_in_parts_are_read_as_before(folder):
 
 def test_links_of_the_hubs_own_cache_are_followed_and_no_others(folder, tmp_path):
     digest = sf.from_huggingface(folder).digest
-    blobs, snapshot = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "abc"
+    blobs = tmp_path / "models--a--b" / "blobs"
+    snapshot = tmp_path / "models--a--b" / "snapshots" / "abc"
     blobs.mkdir(parents=True)
     snapshot.mkdir(parents=True)
     for number, file in enumerate(folder.iterdir()):
@@ -94,10 +111,16 @@ class Runs:
         return open, (self.mark, "w")
 
 
-@pytest.mark.parametrize("kind", ["above", "absolute", "pickle", "pickle alone", "in a folder", "number", "link"])
+@pytest.mark.parametrize(
+    "kind", ["above", "absolute", "pickle", "pickle alone", "in a folder", "number", "link"]
+)
 def test_weights_are_plain_files_of_safetensors_in_the_folder(folder, tmp_path, kind):
     mark = tmp_path / "ran"
-    names = {"above": "../x.safetensors", "absolute": str(tmp_path / "x.safetensors"), "pickle": "pytorch_model.bin"}
+    names = {
+        "above": "../x.safetensors",
+        "absolute": str(tmp_path / "x.safetensors"),
+        "pickle": "pytorch_model.bin",
+    }
     names |= {"in a folder": "inner/x.safetensors", "number": 5, "link": "y.safetensors"}
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Runs(str(mark))))
     sharded(folder, names.get(kind, ""))
@@ -105,12 +128,16 @@ def test_weights_are_plain_files_of_safetensors_in_the_folder(folder, tmp_path, 
         (folder / INDEX).unlink()
     if kind == "link":
         (folder / "y.safetensors").symlink_to(tmp_path / "x.safetensors")
-    with pytest.raises(ModelError, match=r"only files of safetensors|is a link out of|other weights are pickles"):
+    with pytest.raises(
+        ModelError, match=r"only files of safetensors|is a link out of|other weights are pickles"
+    ):
         sf.from_huggingface(folder)
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("name", ["config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json"])
+@pytest.mark.parametrize(
+    "name", ["config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json"]
+)
 def test_a_link_out_of_the_folder_is_not_followed(folder, tmp_path, name):
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
@@ -130,9 +157,15 @@ CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
     "many labels": ({"num_labels": 10**9, "id2label": None}, "num_labels = 1000000000"),
     "many places": ({"max_position_embeddings": 2**23}, "makes a network of more than"),
     "no end of places": ({"max_position_embeddings": 10**30}, "max_position_embeddings = "),
-    "shared layers": ({"model_type": "albert", "num_hidden_layers": 10**6}, "num_hidden_layers = 1000000"),
+    "shared layers": (
+        {"model_type": "albert", "num_hidden_layers": 10**6},
+        "num_hidden_layers = 1000000",
+    ),
     "somebody's attention": ({"_attn_implementation": "somebody/repo"}, "the code 'somebody/repo'"),
-    "attention by another name": ({"attn_implementation": "somebody/repo:f"}, "the code 'somebody/repo:f'"),
+    "attention by another name": (
+        {"attn_implementation": "somebody/repo:f"},
+        "the code 'somebody/repo:f'",
+    ),
     "attention of a part": ({"attn_implementation": {"text_config": "a/b"}}, "the code"),
     "attention deep inside": ({"text_config": {"_attn_implementation": "a/b"}}, "the code 'a/b'"),
     "experts": ({"experts_implementation": "somebody/repo"}, "the code 'somebody/repo'"),
@@ -212,10 +245,13 @@ def test_a_tokenizer_that_takes_for_ever_or_panics_is_refused(folder, name):
 
 
 def test_a_panic_while_texts_are_read_is_a_sentence(folder):
-    """What packages written in Rust raise where they panic is no Exception, and would end a batch with a traceback."""
+    """What packages written in Rust raise where they panic is no Exception, and would end a batch
+    with a traceback.
+    """
     panic = type("PanicException", (BaseException,), {})
     network = transformers.BertForSequenceClassification.from_pretrained(folder)
-    splitter, told = transformers.AutoTokenizer.from_pretrained(folder), []
+    splitter = transformers.AutoTokenizer.from_pretrained(folder)
+    told = []
 
     class Panics(type(splitter)):
         def __call__(self, *given, **more):
@@ -242,7 +278,12 @@ def test_damaged_files_raise_nothing_but_what_says_so(folder):
 
 @only_linux
 def test_a_small_folder_takes_little_memory(folder):
-    edit(folder / "config.json", lambda config: config.update({"num_hidden_layers": 10**5, "vocab_size": 10**9}))
-    code = "import torch, transformers, suffice as sf\ntransformers.AutoModelForSequenceClassification"
+    edit(
+        folder / "config.json",
+        lambda config: config.update({"num_hidden_layers": 10**5, "vocab_size": 10**9}),
+    )
+    code = (
+        "import torch, transformers, suffice as sf\ntransformers.AutoModelForSequenceClassification"
+    )
     answer = limited(code, "sf.from_huggingface(given[0])", [folder], megabytes=500)
     assert answer.startswith("refused: ")

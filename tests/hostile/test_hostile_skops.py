@@ -1,4 +1,6 @@
-"""Files of skops from strangers: nothing in them takes time or memory out of proportion to the file."""
+"""Files of skops from strangers: nothing in them takes time or memory out of proportion to the
+file.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ from suffice.importers.vetted import Refused, refuse_unsafe
 from suffice.model.patterns import why_refused
 from tests.hostile.limited import limited, only_linux
 
-TEXTS, LABELS = ["good film", "bad film", "a fine plot", "dull"], ["yes", "no", "yes", "no"]
-LOAD = "import skops.io, sklearn.pipeline, suffice.importers.sklearn\nfrom suffice.importers.named import load_any"
+TEXTS = ["good film", "bad film", "a fine plot", "dull"]
+LABELS = ["yes", "no", "yes", "no"]
+LOAD = (
+    "import skops.io, sklearn.pipeline, suffice.importers.sklearn\nfrom suffice.importers.named "
+    "import load_any"
+)
 ASK = "load_any(given[0]).predict('a' * 40 + ' b').label"
 
 
@@ -52,19 +58,45 @@ def repacked(path: Path, change: Any, packing: int = zipfile.ZIP_DEFLATED) -> No
 
 
 REFUSED = {
-    "a pattern that tries all ways": (changed(TfidfVectorizer(), token_pattern="(a+)+$"), "could take for ever"),
-    "such a pattern in a union": (
-        fitted(FeatureUnion([("a", CountVectorizer()), ("b", CountVectorizer())]), LogisticRegression()),
+    "a pattern that tries all ways": (
+        changed(TfidfVectorizer(), token_pattern="(a+)+$"),
         "could take for ever",
     ),
-    "a pattern that is none": (changed(CountVectorizer(), token_pattern="(((("), "is no regular expression"),
-    "runs of words": (changed(CountVectorizer(), ngram_range=(1, 10**9)), "ngram_range=(1, 1000000000)"),
-    "runs of characters": (changed(CountVectorizer(analyzer="char"), ngram_range=(1, 10**9)), "ngram_range"),
-    "runs in words": (changed(TfidfVectorizer(analyzer="char_wb"), ngram_range=(1, 10**9)), "ngram_range"),
+    "such a pattern in a union": (
+        fitted(
+            FeatureUnion([("a", CountVectorizer()), ("b", CountVectorizer())]), LogisticRegression()
+        ),
+        "could take for ever",
+    ),
+    "a pattern that is none": (
+        changed(CountVectorizer(), token_pattern="(((("),
+        "is no regular expression",
+    ),
+    "runs of words": (
+        changed(CountVectorizer(), ngram_range=(1, 10**9)),
+        "ngram_range=(1, 1000000000)",
+    ),
+    "runs of characters": (
+        changed(CountVectorizer(analyzer="char"), ngram_range=(1, 10**9)),
+        "ngram_range",
+    ),
+    "runs in words": (
+        changed(TfidfVectorizer(analyzer="char_wb"), ngram_range=(1, 10**9)),
+        "ngram_range",
+    ),
     "texts that are files": (changed(CountVectorizer(), input="filename"), "opens other files"),
-    "a column beyond the last": (changed(CountVectorizer(), vocabulary_={"good": 0, "film": 10**9}), "vocabulary_"),
-    "what grows": (fitted(CountVectorizer(), PolynomialFeatures(2), LogisticRegression()), "a PolynomialFeatures"),
-    "compiled code that trusts places": (fitted(CountVectorizer(), SVC()), "are not trusted: scipy.sparse"),
+    "a column beyond the last": (
+        changed(CountVectorizer(), vocabulary_={"good": 0, "film": 10**9}),
+        "vocabulary_",
+    ),
+    "what grows": (
+        fitted(CountVectorizer(), PolynomialFeatures(2), LogisticRegression()),
+        "a PolynomialFeatures",
+    ),
+    "compiled code that trusts places": (
+        fitted(CountVectorizer(), SVC()),
+        "are not trusted: scipy.sparse",
+    ),
     "such code without weights of its own": (fitted(CountVectorizer(), SVC()), "a SVC"),
 }
 vars(REFUSED["such code without weights of its own"][0][1]).update(
@@ -83,12 +115,16 @@ def test_a_pipeline_that_asks_for_more_than_its_file_holds_is_refused(name, tmp_
 
 @only_linux
 def test_features_by_hashing_are_no_more_than_the_file_has_weights(tmp_path):
-    skops.io.dump(changed(HashingVectorizer(n_features=64), n_features=2**31 - 1), tmp_path / "m.skops")
+    skops.io.dump(
+        changed(HashingVectorizer(n_features=64), n_features=2**31 - 1), tmp_path / "m.skops"
+    )
     answer = limited(LOAD, ASK, [tmp_path / "m.skops"], megabytes=600)
     assert "n_features=2147483647" in answer
 
 
-@pytest.mark.parametrize("pattern", ["(a|a)*b", "(?:a|a|a)+b", "(?:ab|ab)*c", "(?:(?:a|)|)c", "(?:|)x"])
+@pytest.mark.parametrize(
+    "pattern", ["(a|a)*b", "(?:a|a|a)+b", "(?:ab|ab)*c", "(?:(?:a|)|)c", "(?:|)x"]
+)
 def test_two_ways_to_match_nothing_are_two_ways(pattern):
     """Python reads (a|a) as a(|), which tries both."""
     assert "two of its alternatives may be nothing" in why_refused(pattern)
@@ -96,7 +132,8 @@ def test_two_ways_to_match_nothing_are_two_ways(pattern):
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(?u)\b\w\w+\b", r"\w+", r"\S+", r"(?u)\S+", r"\b[a-z']+\b", r"\w+|[^\w\s]", r"(?u)\b\w+\b"]
+    "pattern",
+    [r"(?u)\b\w\w+\b", r"\w+", r"\S+", r"(?u)\S+", r"\b[a-z']+\b", r"\w+|[^\w\s]", r"(?u)\b\w+\b"],
 )
 def test_patterns_that_people_use_are_taken(pattern, tmp_path):
     pipeline = fitted(TfidfVectorizer(token_pattern=pattern, ngram_range=(1, 2)), MultinomialNB())
@@ -119,7 +156,9 @@ def test_sparse_weights_with_places_beyond_them_are_refused():
 
 def npy(shape: tuple[int, ...], content: bytes = b"") -> bytes:
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
     return file.getvalue() + content
 
 
@@ -137,8 +176,12 @@ def inner(content: bytes) -> bytes:
 
 BOMBS = {
     "zeros": lambda name, content: zeros((2**24,)) if name.endswith(".npy") else content,
-    "a shape that is not there": lambda name, content: npy((2**50,)) if name.endswith(".npy") else content,
-    "a larger shape": lambda name, content: npy((2**28,), bytes(8)) if name.endswith(".npy") else content,
+    "a shape that is not there": lambda name, content: (
+        npy((2**50,)) if name.endswith(".npy") else content
+    ),
+    "a larger shape": lambda name, content: (
+        npy((2**28,), bytes(8)) if name.endswith(".npy") else content
+    ),
     "spaces": lambda name, content: content + b" " * 2**29 if name == "schema.json" else content,
     "lists in lists": lambda name, content: b"[" * 10**6 if name == "schema.json" else content,
 }
@@ -157,15 +200,20 @@ def test_a_small_file_that_unpacks_to_far_more_is_refused(name, tmp_path):
 @only_linux
 @pytest.mark.parametrize("lies", [False, True])
 def test_an_archive_in_the_archive_is_unpacked_within_the_same_limit(lies, tmp_path):
-    """A hundred megabytes of zeros inside another archive; and an entry that declares a hundred bytes of it."""
-    path, pipeline = tmp_path / "m.skops", fitted(TfidfVectorizer(), LogisticRegression())
+    """A hundred megabytes of zeros inside another archive; and an entry that declares a hundred
+    bytes of it.
+    """
+    path = tmp_path / "m.skops"
+    pipeline = fitted(TfidfVectorizer(), LogisticRegression())
     pipeline[1].sparsify()
     skops.io.dump(pipeline, path)
     bomb = inner(zeros((2**24,)))
     repacked(path, lambda name, content: bomb if name.endswith(".npz") else content)
     if lies:
         data = path.read_bytes()
-        path.write_bytes(data.replace((len(bomb)).to_bytes(4, "little"), (100).to_bytes(4, "little")))
+        path.write_bytes(
+            data.replace((len(bomb)).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+        )
     assert limited(LOAD, ASK, [path], megabytes=500).startswith("refused: ")
 
 

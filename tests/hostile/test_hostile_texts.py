@@ -35,7 +35,9 @@ def gigabytes(piece: bytes, times: int = MANY) -> bytes:
         ("blank.csv.gz", b"text\n", b"\n", "65537 lines without any text"),
     ],
 )
-def test_a_few_megabytes_that_unpack_to_two_gibibytes_are_refused(name, start, piece, said, tmp_path):
+def test_a_few_megabytes_that_unpack_to_two_gibibytes_are_refused(
+    name, start, piece, said, tmp_path
+):
     path = tmp_path / name
     path.write_bytes(gzip.compress(start) + gigabytes(piece))
     assert path.stat().st_size < 8 * 2**20
@@ -52,7 +54,9 @@ def test_a_cell_without_an_end_takes_no_more_than_a_record_may(tmp_path):
         file.write('text\n"')
         for _ in range(400):
             file.write("x" * 2**20 + "\n")
-    assert limited(ROWS, "next(read_rows(given[0])).error", [path]).startswith("read: A quote that opens in line 2")
+    assert limited(ROWS, "next(read_rows(given[0])).error", [path]).startswith(
+        "read: A quote that opens in line 2"
+    )
 
 
 def test_the_row_after_a_cell_without_an_end_is_read(tmp_path, monkeypatch):

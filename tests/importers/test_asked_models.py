@@ -1,4 +1,6 @@
-"""Models that are asked: a pipeline of spaCy, and an ONNX file with several inputs; against all allowed texts."""
+"""Models that are asked: a pipeline of spaCy, and an ONNX file with several inputs; against all
+allowed texts.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,17 @@ def pipeline():
     )
     for label in ("bad", "good"):
         textcat.add_label(label)
-    told = {"a gripping film": "good", "never dull": "good", "it bores us": "bad", "dull and long": "bad"}
+    told = {
+        "a gripping film": "good",
+        "never dull": "good",
+        "it bores us": "bad",
+        "dull and long": "bad",
+    }
     examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"bad": float(label == "bad"), "good": float(label == "good")}})
+        Example.from_dict(
+            nlp.make_doc(text),
+            {"cats": {"bad": float(label == "bad"), "good": float(label == "good")}},
+        )
         for text, label in told.items()
     ]
     optimizer = nlp.initialize(lambda: examples)
@@ -97,13 +107,16 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def file(tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sum of the vectors of the tokens that the mask keeps, squared, times weights: no network of ours."""
+    """The sum of the vectors of the tokens that the mask keeps, squared, times weights: no network
+    of ours.
+    """
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
     from onnx import TensorProto, helper, numpy_helper
 
     rng = np.random.default_rng(0)
-    table, weight = rng.standard_normal((len(tokenizer), 6)), rng.standard_normal((6, 3))
+    table = rng.standard_normal((len(tokenizer), 6))
+    weight = rng.standard_normal((6, 3))
     axes = ["batch", "length"]
     graph = helper.make_graph(
         [
@@ -116,7 +129,10 @@ def file(tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
             helper.make_node("MatMul", ["squared", "weight"], ["logits"]),
         ],
         "several",
-        [helper.make_tensor_value_info(name, TensorProto.INT64, axes) for name in ("input_ids", "attention_mask")],
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT64, axes)
+            for name in ("input_ids", "attention_mask")
+        ],
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 3])],
         [
             numpy_helper.from_array(table.astype(np.float32), "table"),
@@ -140,7 +156,9 @@ def test_an_onnx_file_with_several_inputs_is_asked(file: Path, tokenizer) -> Non
     agrees(clf, sf.Mask())
 
 
-def test_an_onnx_file_is_fed_the_kind_of_numbers_that_it_declares(file: Path, tokenizer, tmp_path: Path) -> None:
+def test_an_onnx_file_is_fed_the_kind_of_numbers_that_it_declares(
+    file: Path, tokenizer, tmp_path: Path
+) -> None:
     """Keras on TensorFlow declares int32 where others declare int64."""
     import onnx
 
@@ -156,7 +174,9 @@ def test_an_onnx_file_is_fed_the_kind_of_numbers_that_it_declares(file: Path, to
 def test_of_the_files_beside_an_onnx_file_only_its_own_numbers_are_read(
     file: Path, tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """onnxruntime alone, given bytes, would look for any name in the folder that the program runs in."""
+    """onnxruntime alone, given bytes, would look for any name in the folder that the program runs
+    in.
+    """
     import onnx
 
     monkeypatch.chdir(tmp_path)
@@ -166,14 +186,19 @@ def test_of_the_files_beside_an_onnx_file_only_its_own_numbers_are_read(
         onnx.save(onnx.load(str(file)), "model.onnx", location=location, **more)
         return sf.from_huggingface("model.onnx", tokenizer, labels=["a", "b", "c"])
 
-    with pytest.raises(ModelError, match=r"lie in 'secret', and of other files only 'model\.onnx\.data'"):
+    with pytest.raises(
+        ModelError, match=r"lie in 'secret', and of other files only 'model\.onnx\.data'"
+    ):
         asked("secret")
-    found, whole = asked("model.onnx.data"), sf.from_huggingface(file, tokenizer, labels=["a", "b", "c"])
+    found = asked("model.onnx.data")
+    whole = sf.from_huggingface(file, tokenizer, labels=["a", "b", "c"])
     assert np.array_equal(found.scores([TEXT]), whole.scores([TEXT]))
     data = bytearray(Path("model.onnx.data").read_bytes())
     data[0] ^= 1
     Path("model.onnx.data").write_bytes(data)
-    assert sf.from_huggingface("model.onnx", tokenizer, labels=["a", "b", "c"]).digest != found.digest
+    assert (
+        sf.from_huggingface("model.onnx", tokenizer, labels=["a", "b", "c"]).digest != found.digest
+    )
 
 
 def test_what_an_onnx_file_lacks_is_said(file: Path, tokenizer) -> None:
@@ -200,8 +225,12 @@ def static(activation: str):
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     model = StaticModel(rng.normal(size=(len(words), 6)).astype(np.float32), tokenizer)
-    layer = Layer(weight=rng.normal(size=(2, 6)).astype(np.float32), bias=np.zeros(2, dtype=np.float32))
-    return StaticModelPipeline(model, MLPHead([layer], Activation(activation), np.array(["bad", "good"])))
+    layer = Layer(
+        weight=rng.normal(size=(2, 6)).astype(np.float32), bias=np.zeros(2, dtype=np.float32)
+    )
+    return StaticModelPipeline(
+        model, MLPHead([layer], Activation(activation), np.array(["bad", "good"]))
+    )
 
 
 def test_a_pipeline_of_model2vec_is_asked_and_says_so() -> None:
@@ -209,7 +238,8 @@ def test_a_pipeline_of_model2vec_is_asked_and_says_so() -> None:
     clf = sf.from_sklearn(pipeline)
     assert clf.name == "Model2Vec's StaticModelPipeline"
     assert clf.notes == (
-        "Asked as a function, not laid open: Model2Vec averages vectors of sub-words, and divides by the length of the "
+        "Asked as a function, not laid open: Model2Vec averages vectors of sub-words, and "
+        "divides by the length of the "
         "mean.",
     )
     assert clf.predict(TEXT).label == pipeline.predict([TEXT])[0]
@@ -218,5 +248,7 @@ def test_a_pipeline_of_model2vec_is_asked_and_says_so() -> None:
 
 
 def test_a_pipeline_of_model2vec_with_several_labels_per_text_is_refused() -> None:
-    with pytest.raises(ModelError, match="Model2Vec's StaticModelPipeline gives several labels to one text"):
+    with pytest.raises(
+        ModelError, match="Model2Vec's StaticModelPipeline gives several labels to one text"
+    ):
         sf.from_sklearn(static("sigmoid"))

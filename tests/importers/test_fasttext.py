@@ -1,6 +1,8 @@
-"""fastText's .bin files, made by fastText 0.9.2 itself, against what it said; and files that are cut or wrong.
+"""fastText's .bin files, made by fastText 0.9.2 itself, against what it said; and files that are
+cut or wrong.
 
-`fasttext/said.json` has the settings of each training (400 made-up lines) and the probabilities of some texts.
+`fasttext/said.json` has the settings of each training (400 made-up lines) and the probabilities of
+some texts.
 """
 
 from __future__ import annotations
@@ -62,19 +64,35 @@ def test_the_answers_are_the_cheapest_over_all_allowed_texts() -> None:
     text = "a lovely film and a dull story"
     result = sf.explain(clf, text, perturbation=sf.Deletion())
     assert result.status == "optimal"
-    assert mask(result.positions) in Truth(sf.Question(clf, text, perturbation=sf.Deletion())).cheapest
+    assert (
+        mask(result.positions) in Truth(sf.Question(clf, text, perturbation=sf.Deletion())).cheapest
+    )
     assert sf.check(result.certificate, load_any(str(HERE / "parts.bin"))).optimal
 
 
 def test_the_command_line_takes_the_file(capsys) -> None:
     for name in ("words", "parts"):
-        assert main(["explain", "the film was lovely", "--deletion", "--model", str(HERE / f"{name}.bin")]) == 0
+        assert (
+            main(
+                [
+                    "explain",
+                    "the film was lovely",
+                    "--deletion",
+                    "--model",
+                    str(HERE / f"{name}.bin"),
+                ]
+            )
+            == 0
+        )
         assert "proved" in capsys.readouterr().out
 
 
 def test_bytes_above_127_are_hashed_as_negative_numbers() -> None:
     assert hashed(b"a") == 0xE40C292C  # FNV-1a
-    assert hashed("é".encode()) == (((2166136261 ^ 0xFFFFFFC3) * 16777619 % 2**32) ^ 0xFFFFFFA9) * 16777619 % 2**32
+    assert (
+        hashed("é".encode())
+        == (((2166136261 ^ 0xFFFFFFC3) * 16777619 % 2**32) ^ 0xFFFFFFA9) * 16777619 % 2**32
+    )
 
 
 # --- files that are wrong ---
@@ -108,7 +126,9 @@ DICTIONARY = 4 + 4 + 12 * 4 + 8  # mark, version, settings, a number of the trai
         (-4, "f", float("nan"), "not finite"),
     ],
 )
-def test_wrong_sizes_and_kinds_are_refused_by_name(tmp_path, at: int, layout: str, value: float, reason: str) -> None:
+def test_wrong_sizes_and_kinds_are_refused_by_name(
+    tmp_path, at: int, layout: str, value: float, reason: str
+) -> None:
     size = (HERE / "parts.bin").stat().st_size
     with pytest.raises(ModelError, match=reason):
         from_fasttext(changed(tmp_path, at % size, layout, value))

@@ -1,4 +1,6 @@
-"""Real models as black boxes: transformers built here from their configs, recurrent networks, scikit-learn's own."""
+"""Real models as black boxes: transformers built here from their configs, recurrent networks,
+scikit-learn's own.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,21 @@ def wordpiece():
     inner.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
     inner.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = tokenizers.trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=120, special_tokens=special, show_progress=False
+    )
     inner.train_from_iterator(TEXTS, trainer)
     inner.post_processor = tokenizers.processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    names = dict(zip(["pad_token", "unk_token", "cls_token", "sep_token", "mask_token"], special, strict=True))
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=40, **names)
+    names = dict(
+        zip(
+            ["pad_token", "unk_token", "cls_token", "sep_token", "mask_token"], special, strict=True
+        )
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=inner, model_max_length=40, **names
+    )
 
 
 def byte_level():
@@ -61,7 +71,11 @@ def byte_level():
 
 
 def labelled(**more):
-    return {"id2label": dict(enumerate(LABELS)), "label2id": {label: i for i, label in enumerate(LABELS)}, **more}
+    return {
+        "id2label": dict(enumerate(LABELS)),
+        "label2id": {label: i for i, label in enumerate(LABELS)},
+        **more,
+    }
 
 
 def bert():
@@ -82,7 +96,13 @@ def distilbert():
     splitter = wordpiece()
     splitter.model_input_names = ["input_ids", "attention_mask"]
     config = transformers.DistilBertConfig(
-        vocab_size=len(splitter), dim=32, n_layers=2, n_heads=2, hidden_dim=48, max_position_embeddings=64, **labelled()
+        vocab_size=len(splitter),
+        dim=32,
+        n_layers=2,
+        n_heads=2,
+        hidden_dim=48,
+        max_position_embeddings=64,
+        **labelled(),
     )
     return transformers.DistilBertForSequenceClassification(config), splitter
 
@@ -135,7 +155,9 @@ def _limit(clf: sf.BlackBox) -> int:
 def test_explanations_of_a_transformer_are_those_of_full_enumeration(build):
     clf = sf.from_huggingface(*made(build))
     sets = [sf.Deletion(), sf.Mask(at_most=2), sf.RemoveOrSwap(SWAPS, at_most=2)]
-    for text, perturbation in zip(["Never a gripping film, we say", TEXTS[2], TEXTS[0]], sets, strict=True):
+    for text, perturbation in zip(
+        ["Never a gripping film, we say", TEXTS[2], TEXTS[0]], sets, strict=True
+    ):
         truth = Truth(sf.Question(clf, text, perturbation=perturbation))
         result = sf.explain(clf, text, perturbation=perturbation)
         assert result.status == "optimal"
@@ -168,9 +190,12 @@ def test_masking_uses_the_tokenizers_own_mask():
 
 
 def test_the_same_weights_in_another_network_are_another_model():
-    """With more heads, or another curve, the same weights give other scores: certificates and caches must not mix."""
+    """With more heads, or another curve, the same weights give other scores: certificates and
+    caches must not mix.
+    """
     network, splitter = made(bert)
-    clf, found = sf.from_huggingface(network, splitter), set()
+    clf = sf.from_huggingface(network, splitter)
+    found = set()
     for change in ({"num_attention_heads": 4}, {"hidden_act": "relu"}, {"layer_norm_eps": 0.1}):
         config = copy.deepcopy(network.config)
         config.update(change)
@@ -186,7 +211,11 @@ def test_the_same_weights_in_another_network_are_another_model():
 
 def test_words_are_words_and_not_pieces_of_them():
     clf = sf.from_huggingface(*made(bert))
-    assert [word.text for word in clf.read("Unbelievably gripping!").words] == ["Unbelievably", "gripping", "!"]
+    assert [word.text for word in clf.read("Unbelievably gripping!").words] == [
+        "Unbelievably",
+        "gripping",
+        "!",
+    ]
 
 
 def test_a_folder_a_pipeline_and_the_objects_are_the_same_model(tmp_path, capsys):
@@ -196,7 +225,9 @@ def test_a_folder_a_pipeline_and_the_objects_are_the_same_model(tmp_path, capsys
     capsys.readouterr()
     saved = sf.from_huggingface(tmp_path / "model")
     clf = sf.from_huggingface(network, splitter)
-    piped = sf.from_huggingface(transformers.pipeline("text-classification", model=network, tokenizer=splitter))
+    piped = sf.from_huggingface(
+        transformers.pipeline("text-classification", model=network, tokenizer=splitter)
+    )
     assert saved.digest == clf.digest == piped.digest
     assert saved.predict(TEXTS[0]).scores == pytest.approx(clf.predict(TEXTS[0]).scores, abs=1e-5)
     other, _ = made(bert)
@@ -205,7 +236,22 @@ def test_a_folder_a_pipeline_and_the_objects_are_the_same_model(tmp_path, capsys
     assert sf.from_huggingface(other, splitter).digest != clf.digest
     spec = f"hf:{tmp_path / 'model'}"
     file = str(tmp_path / "c.cert")
-    assert main(["explain", TEXTS[0], "--model", spec, "--deletion", "--at-most", "2", "--certificate", file]) == 0
+    assert (
+        main(
+            [
+                "explain",
+                TEXTS[0],
+                "--model",
+                spec,
+                "--deletion",
+                "--at-most",
+                "2",
+                "--certificate",
+                file,
+            ]
+        )
+        == 0
+    )
     assert main(["check", file, "--model", spec]) == 0
 
 
@@ -250,7 +296,10 @@ def test_a_recurrent_network_is_asked(kind):
         return np.array(rows)
 
     clf = sf.from_function(predict, ["no", "yes"], kind)
-    for text, perturbation in ((TEXTS[0], sf.Deletion()), (TEXTS[0], sf.RemoveOrSwap(SWAPS, at_most=2))):
+    for text, perturbation in (
+        (TEXTS[0], sf.Deletion()),
+        (TEXTS[0], sf.RemoveOrSwap(SWAPS, at_most=2)),
+    ):
         truth = Truth(sf.Question(clf, text, perturbation=perturbation))
         result = sf.explain(clf, text, perturbation=perturbation)
         assert result.status == "optimal"
@@ -272,7 +321,9 @@ def pipelines():
     boosting = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=1)
     return {
         "tf-idf": make_pipeline(TfidfVectorizer(), LogisticRegression()),
-        "forest": make_pipeline(CountVectorizer(ngram_range=(1, 2)), RandomForestClassifier(20, random_state=0)),
+        "forest": make_pipeline(
+            CountVectorizer(ngram_range=(1, 2)), RandomForestClassifier(20, random_state=0)
+        ),
         "boosting": make_pipeline(CountVectorizer(), dense, boosting),
     }
 
@@ -287,7 +338,10 @@ def test_pipelines_that_are_not_laid_open_are_asked(name):
         warnings.simplefilter("ignore")
         pipeline = pipelines()[name].fit(TEXTS * 3, ["good", "bad", "good", "bad"] * 3)
     clf = sf.from_sklearn(pipeline)
-    for text, perturbation in ((TEXTS[0], sf.Deletion()), (TEXTS[2], sf.RemoveOrSwap(SWAPS, at_most=2))):
+    for text, perturbation in (
+        (TEXTS[0], sf.Deletion()),
+        (TEXTS[2], sf.RemoveOrSwap(SWAPS, at_most=2)),
+    ):
         question = sf.Question(clf, text, perturbation=perturbation)
         result = sf.explain(clf, text, perturbation=perturbation)
         assert result.status == "optimal"
@@ -335,7 +389,21 @@ def test_the_command_line_takes_your_own_code(module, attribute, capsys):
     assert main(["repair", "a Good film", "--model", spec, "--deletion", "--words", "film"]) == 0
     assert main(["attribute", "a Good film", "--model", spec, "--deletion"]) == 0
     assert main(["profile", "a Good film", "--model", spec, "--deletion"]) == 0
-    assert main(["explain", "a Good film", "--model", spec, "--mask", "***", "--cache", "answers.sqlite"]) == 0
+    assert (
+        main(
+            [
+                "explain",
+                "a Good film",
+                "--model",
+                spec,
+                "--mask",
+                "***",
+                "--cache",
+                "answers.sqlite",
+            ]
+        )
+        == 0
+    )
     assert main(["explain", "a Good film", "--model", spec, "--knn-box", "3"]) == 2
     assert "sf.Deletion" in capsys.readouterr().err
 
@@ -352,7 +420,8 @@ def test_a_sample_is_called_one_only_where_texts_were_left_out(module, capsys):
 
 
 @pytest.mark.parametrize(
-    "spec", ["python:{}:plain", "python:{}:nothing", "python:{}", "python:no_such_module:x", "hf:none"]
+    "spec",
+    ["python:{}:plain", "python:{}:nothing", "python:{}", "python:no_such_module:x", "hf:none"],
 )
 def test_what_cannot_be_loaded_is_one_line(module, spec, capsys):
     assert main(["explain", "a film", "--model", spec.format(module)]) == 2

@@ -1,4 +1,6 @@
-"""suffice import: from a file to a saved classifier in one command, and one line where that cannot be."""
+"""suffice import: from a file to a saved classifier in one command, and one line where that cannot
+be.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ TABLE = np.array([[0, 0], [0, 0], [2, 0], [-2, 0], [0, 1], [0.5, 1]], dtype=np.f
 
 def write_onnx(path, vectors=False):
     """The sum of the words' vectors, then a relu layer of two units, then two scores."""
-    shape, kind = (("batch", 4, 2), TensorProto.FLOAT) if vectors else (("batch", 4), TensorProto.INT64)
+    shape, kind = (
+        (("batch", 4, 2), TensorProto.FLOAT) if vectors else (("batch", 4), TensorProto.INT64)
+    )
     given = helper.make_tensor_value_info("words", kind, shape)
     output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ("batch", 2))
     rows = "words" if vectors else "rows"
@@ -36,7 +40,9 @@ def write_onnx(path, vectors=False):
         held["table"] = TABLE
     constants = [numpy_helper.from_array(value, name) for name, value in held.items()]
     graph = helper.make_graph(nodes, "network", [given], [output], constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), path)
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), path
+    )
 
 
 @pytest.fixture
@@ -68,7 +74,9 @@ def test_one_command_from_a_file_to_an_explanation(place, capsys):
     code, out, err = run(capsys, "model.onnx", "--vocabulary", "words.txt", *ASKED)
     assert (code, err) == (0, "")
     out = " ".join(out.split())  # lines end where the terminal does
-    assert "Imported model.onnx: no, yes; 4 words × 2 dimensions, 6 in the vocabulary, 2 relus." in out
+    assert (
+        "Imported model.onnx: no, yes; 4 words × 2 dimensions, 6 in the vocabulary, 2 relus." in out
+    )
     assert "Compared with the original on 64 index rows (onnx " in out
     assert out.endswith("suffice explain TEXT --model folder")
     classifier = sf.load("folder")
@@ -98,7 +106,9 @@ def test_a_tokenizer_brings_its_words(place, capsys):
 
 def test_vectors_bring_their_words(place, capsys):
     write_onnx("vectors.onnx", vectors=True)
-    lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS[2:], TABLE[2:], strict=True)]
+    lines = [
+        f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS[2:], TABLE[2:], strict=True)
+    ]
     (place / "glove.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert run(capsys, "vectors.onnx", "--embedding", "glove.txt", *ASKED)[0] == 0
     classifier = sf.load("folder")
@@ -111,7 +121,9 @@ def test_vectors_bring_their_words(place, capsys):
 def test_a_file_of_torch(place, capsys):
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
-    layers = torch.nn.Sequential(torch.nn.Embedding(6, 2), torch.nn.Flatten(), torch.nn.Linear(8, 2)).eval()
+    layers = torch.nn.Sequential(
+        torch.nn.Embedding(6, 2), torch.nn.Flatten(), torch.nn.Linear(8, 2)
+    ).eval()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # torch's own, about its own insides
         program = torch.export.export(layers, (torch.zeros(1, 4, dtype=torch.long),))
@@ -122,7 +134,9 @@ def test_a_file_of_torch(place, capsys):
     assert sf.load("folder").length == 4
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras about NumPy
+@pytest.mark.filterwarnings(
+    "ignore:__array__ implementation:DeprecationWarning"
+)  # of Keras about NumPy
 def test_a_file_of_keras(place, capsys):
     keras = pytest.importorskip("keras")
     made = [keras.Input((4,), dtype="int32"), keras.layers.Embedding(6, 2), keras.layers.Flatten()]
@@ -142,7 +156,10 @@ def test_a_file_of_keras(place, capsys):
         ("model.doc", "of no known kind"),
         ("none.onnx", "There is no file 'none.onnx'"),
         ("none.keras", "There is no file 'none.keras'"),
-        ("cc.en.300.bin", "cc.en.300.bin needs no import if it is a classifier of fastText.*--model FILE.bin"),
+        (
+            "cc.en.300.bin",
+            "cc.en.300.bin needs no import if it is a classifier of fastText.*--model FILE.bin",
+        ),
     ],
 )
 def test_other_files_are_refused_in_one_line(place, capsys, name, reason):
@@ -155,12 +172,16 @@ def test_what_is_missing_or_wrong_is_said(place, capsys):
     given = ["model.onnx", "--vocabulary", "words.txt", "--out", "folder"]
     assert "There are 3 labels" in refused(capsys, *given, "--labels", "a,b,c")
     assert "lacks '[PAD]'" in refused(capsys, *given, "--labels", "a,b", "--pad", "[PAD]")
-    assert "takes texts of 4 words, not of 9" in refused(capsys, *given, "--labels", "a,b", "--length", "9")
+    assert "takes texts of 4 words, not of 9" in refused(
+        capsys, *given, "--labels", "a,b", "--length", "9"
+    )
     assert "none.txt" in refused(capsys, "model.onnx", "--vocabulary", "none.txt", *ASKED)
     (place / "words.txt").write_text("\n".join(WORDS[:-1]), encoding="utf-8")
     assert "6 rows but the vocabulary has 5 words" in refused(capsys, *given, "--labels", "a,b")
     (place / "words.json").write_text("3", encoding="utf-8")
-    assert "must hold a list of words" in refused(capsys, "model.onnx", "--vocabulary", "words.json", *ASKED)
+    assert "must hold a list of words" in refused(
+        capsys, "model.onnx", "--vocabulary", "words.json", *ASKED
+    )
     (place / "words.json").write_text("{", encoding="utf-8")
     assert "is not JSON" in refused(capsys, "model.onnx", "--vocabulary", "words.json", *ASKED)
     (place / "words.txt").write_bytes(b"\xff\xfe")

@@ -1,4 +1,6 @@
-"""from_keras: what Keras says of a text is what the import says, from memory and from files, with Keras and without."""
+"""from_keras: what Keras says of a text is what the import says, from memory and from files, with
+Keras and without.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,18 @@ from suffice.importers import compare, keras_file, keras_forward
 from suffice.importers import keras as keras_importer
 
 pytest.importorskip("torch")  # what Keras runs on here
-h5py, keras = pytest.importorskip("h5py"), pytest.importorskip("keras")
+h5py = pytest.importorskip("h5py")
+keras = pytest.importorskip("keras")
 L = keras.layers
 
 # of Keras about NumPy, inside Keras
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
 
 WORDS = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(8))]
-LENGTH, WIDTH = 6, 4
+LENGTH = 6
+WIDTH = 4
 
 
 def filled(model: Any, seed: int = 0) -> Any:
@@ -66,11 +72,16 @@ def branches() -> Any:
     words = L.Input((LENGTH,))
     vectors = L.Embedding(len(WORDS), WIDTH, name="vectors")(words)
     shared = L.Conv1D(3, 2, activation="relu", name="shared")
-    one, other = shared(vectors), shared(L.Dense(WIDTH, activation="tanh")(vectors))
+    one = shared(vectors)
+    other = shared(L.Dense(WIDTH, activation="tanh")(vectors))
     both = L.Concatenate(axis=-1)([L.Add()([one, other]), one, L.Subtract()([one, other])])
     inner = L.Input((9,))
-    head = keras.Model(inner, L.Dense(4)(L.Dense(5, activation=L.LeakyReLU(0.1))(inner)), name="head")
-    again = keras.Sequential([L.Input((4,)), L.Dense(4, activation="relu"), L.BatchNormalization()], name="again")
+    head = keras.Model(
+        inner, L.Dense(4)(L.Dense(5, activation=L.LeakyReLU(0.1))(inner)), name="head"
+    )
+    again = keras.Sequential(
+        [L.Input((4,)), L.Dense(4, activation="relu"), L.BatchNormalization()], name="again"
+    )
     pooled = L.GlobalMaxPooling1D()(both)
     return filled(keras.Model(words, L.Dense(1, activation="sigmoid")(again(again(head(pooled))))))
 
@@ -84,16 +95,27 @@ LAYERS: dict[str, Callable[[], list[Any]]] = {
     "conv strides": lambda: [L.Conv1D(5, 3, strides=2, padding="same")],
     "conv dilation": lambda: [L.Conv1D(5, 2, dilation_rate=2, use_bias=False)],
     "conv groups": lambda: [L.Conv1D(6, 2, groups=2)],
-    "conv 2d": lambda: [L.Reshape((3, 2, WIDTH)), L.Conv2D(5, (2, 2), padding="same", activation="relu")],
+    "conv 2d": lambda: [
+        L.Reshape((3, 2, WIDTH)),
+        L.Conv2D(5, (2, 2), padding="same", activation="relu"),
+    ],
     "conv 2d strides": lambda: [L.Reshape((LENGTH, WIDTH, 1)), L.Conv2D(3, (3, 2), strides=(2, 1))],
     "max pool": lambda: [L.MaxPooling1D(2)],
     "max pool same": lambda: [L.MaxPooling1D(3, strides=2, padding="same")],
     "average pool": lambda: [L.AveragePooling1D(3, strides=1)],
     "average pool same": lambda: [L.AveragePooling1D(3, strides=1, padding="same")],
-    "pool 2d": lambda: [L.Reshape((3, 2, WIDTH)), L.MaxPooling2D((2, 2)), L.AveragePooling2D((1, 1))],
+    "pool 2d": lambda: [
+        L.Reshape((3, 2, WIDTH)),
+        L.MaxPooling2D((2, 2)),
+        L.AveragePooling2D((1, 1)),
+    ],
     "global max": lambda: [L.GlobalMaxPooling1D()],
     "global average": lambda: [L.GlobalAveragePooling1D(keepdims=True)],
-    "global 2d": lambda: [L.Reshape((3, 2, WIDTH)), L.GlobalMaxPooling2D(keepdims=True), L.GlobalAveragePooling2D()],
+    "global 2d": lambda: [
+        L.Reshape((3, 2, WIDTH)),
+        L.GlobalMaxPooling2D(keepdims=True),
+        L.GlobalAveragePooling2D(),
+    ],
     "reshape": lambda: [L.Reshape((LENGTH * 2, -1)), L.Permute((2, 1))],
     "zero padding": lambda: [L.ZeroPadding1D((2, 1))],
     "dropout": lambda: [L.Dropout(0.5), L.SpatialDropout1D(0.5), L.GaussianNoise(1.0)],
@@ -109,7 +131,18 @@ LAYERS: dict[str, Callable[[], list[Any]]] = {
     "rescaling": lambda: [L.Rescaling(0.5, offset=1.0)],
     "softmax inside": lambda: [L.Softmax(axis=-1)],
 }
-SMOOTH = ("tanh", "sigmoid", "gelu", "silu", "elu", "selu", "softplus", "hard_sigmoid", "softmax", "linear")
+SMOOTH = (
+    "tanh",
+    "sigmoid",
+    "gelu",
+    "silu",
+    "elu",
+    "selu",
+    "softplus",
+    "hard_sigmoid",
+    "softmax",
+    "linear",
+)
 
 
 @pytest.mark.parametrize("make", LAYERS.values(), ids=LAYERS.keys())
@@ -157,9 +190,13 @@ def test_branches_shared_layers_and_models_inside_are_matched():
 
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "a row": lambda: row(*LAYERS["conv same"](), *LAYERS["batch norm"](), L.ReLU(), L.MaxPooling1D(2), labels=2),
+    "a row": lambda: row(
+        *LAYERS["conv same"](), *LAYERS["batch norm"](), L.ReLU(), L.MaxPooling1D(2), labels=2
+    ),
     "branches": branches,
-    "twice the same kind": lambda: row(L.Dense(4), L.Dense(4, activation="relu"), L.Dense(4), labels=2),
+    "twice the same kind": lambda: row(
+        L.Dense(4), L.Dense(4, activation="relu"), L.Dense(4), labels=2
+    ),
 }
 
 
@@ -168,7 +205,8 @@ MODELS: dict[str, Callable[[], Any]] = {
 def test_a_file_says_the_same_with_keras_and_without(make, ending, tmp_path, monkeypatch):
     model = make()
     path = saved(model, tmp_path / f"model{ending}")
-    live, file = imported(model, labels=2), imported(path, labels=2)
+    live = imported(model, labels=2)
+    file = imported(path, labels=2)
     assert file.digest == live.digest
     assert live.meta["import"]["versions"] == {"keras": keras.__version__}
     assert live.meta["import"]["compared with"] == "the original"
@@ -185,14 +223,20 @@ def test_a_file_says_the_same_with_keras_and_without(make, ending, tmp_path, mon
 
 def test_vectors_may_be_given_where_the_model_looks_nothing_up():
     table = np.random.default_rng(0).normal(size=(len(WORDS), WIDTH))
-    model = filled(keras.Sequential([L.Input((LENGTH, WIDTH)), L.Conv1D(3, 2), L.GlobalMaxPooling1D(), L.Dense(2)]))
+    model = filled(
+        keras.Sequential(
+            [L.Input((LENGTH, WIDTH)), L.Conv1D(3, 2), L.GlobalMaxPooling1D(), L.Dense(2)]
+        )
+    )
     classifier = imported(model, labels=2, embedding=table)
     np.testing.assert_array_equal(classifier.table, table)
 
 
 def test_a_model_of_any_length_needs_one():
     model = filled(
-        keras.Sequential([L.Input((None,)), L.Embedding(len(WORDS), WIDTH), L.GlobalMaxPooling1D(), L.Dense(2)])
+        keras.Sequential(
+            [L.Input((None,)), L.Embedding(len(WORDS), WIDTH), L.GlobalMaxPooling1D(), L.Dense(2)]
+        )
     )
     with pytest.raises(ModelError, match="say with length="):
         imported(model, labels=2)
@@ -204,13 +248,25 @@ def test_a_trained_model_is_saved_and_explained(tmp_path):
     texts = rng.integers(2, len(WORDS), size=(200, LENGTH))
     labels = ((texts == 2) | (texts == 3)).sum(1) > ((texts == 4) | (texts == 5)).sum(1)
     model = keras.Sequential(
-        [L.Input((LENGTH,)), L.Embedding(10, 3), L.Flatten(), L.Dense(6, activation="relu"), L.Dense(1, "sigmoid")]
+        [
+            L.Input((LENGTH,)),
+            L.Embedding(10, 3),
+            L.Flatten(),
+            L.Dense(6, activation="relu"),
+            L.Dense(1, "sigmoid"),
+        ]
     )
     model.compile("adam", "binary_crossentropy")
     model.fit(texts, labels.astype(float), epochs=15, verbose=0)
     classifier = sf.from_keras(saved(model, tmp_path / "m.keras"), WORDS, ["no", "yes"])
-    for name in ("m.keras", "m.h5"):  # how a model was trained is in its file, and is no reason not to run it
-        assert sf.from_keras(saved(model, tmp_path / name), WORDS, ["no", "yes"]).digest == classifier.digest
+    for name in (
+        "m.keras",
+        "m.h5",
+    ):  # how a model was trained is in its file, and is no reason not to run it
+        assert (
+            sf.from_keras(saved(model, tmp_path / name), WORDS, ["no", "yes"]).digest
+            == classifier.digest
+        )
     classifier.save(tmp_path / "folder")
     assert sf.load(tmp_path / "folder").digest == classifier.digest
     result = sf.explain(classifier, "word0 word1 word4 word0 word5", perturbation=sf.Deletion())
@@ -219,10 +275,14 @@ def test_a_trained_model_is_saved_and_explained(tmp_path):
 
 
 def cheapest_by_trying(model: Any, numbers: list[int]) -> int:
-    """The least number of words that decide the label under deletion, by asking Keras about every text."""
+    """The least number of words that decide the label under deletion, by asking Keras about every
+    text.
+    """
     places = [i for i, number in enumerate(numbers) if number]
     subsets = [set(s) for n in range(len(places) + 1) for s in itertools.combinations(places, n)]
-    rows = np.array([[0 if i in gone else number for i, number in enumerate(numbers)] for gone in subsets])
+    rows = np.array(
+        [[0 if i in gone else number for i, number in enumerate(numbers)] for gone in subsets]
+    )
     answers = model.predict_on_batch(rows)[:, 0] > 0.5
     flips = [gone for gone, answer in zip(subsets, answers, strict=True) if answer != answers[0]]
     return min(len(kept) for kept in subsets if not any(gone.isdisjoint(kept) for gone in flips))
@@ -232,7 +292,8 @@ def cheapest_by_trying(model: Any, numbers: list[int]) -> int:
 
 
 def two_inputs() -> Any:
-    one, other = L.Input((3,)), L.Input((3,))
+    one = L.Input((3,))
+    other = L.Input((3,))
     return keras.Model([one, other], L.Dense(3)(L.Concatenate()([one, other])))
 
 
@@ -263,22 +324,44 @@ class Own(keras.Model):
 
 
 def masked(*layers: Any) -> Any:
-    made = [L.Input((LENGTH,)), L.Embedding(len(WORDS), WIDTH, mask_zero=True, name="vectors"), *layers]
+    made = [
+        L.Input((LENGTH,)),
+        L.Embedding(len(WORDS), WIDTH, mask_zero=True, name="vectors"),
+        *layers,
+    ]
     return keras.Sequential([*made, L.Flatten(), L.Dense(3)])
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "lstm": (lambda: row(L.LSTM(3, name="memory")), "LSTM at the layer memory .* recurrent .* Can be imported: Activ"),
-    "layer norm": (lambda: row(L.LayerNormalization()), "LayerNormalization at the layer .* spread that depends"),
-    "an unknown layer": (lambda: row(L.UnitNormalization()), "UnitNormalization at the layer unit_norm"),
-    "upsampling": (lambda: row(L.UpSampling1D(2)), "UpSampling1D at .* not among the layers .* Conv1D"),
+    "lstm": (
+        lambda: row(L.LSTM(3, name="memory")),
+        "LSTM at the layer memory .* recurrent .* Can be imported: Activ",
+    ),
+    "layer norm": (
+        lambda: row(L.LayerNormalization()),
+        "LayerNormalization at the layer .* spread that depends",
+    ),
+    "an unknown layer": (
+        lambda: row(L.UnitNormalization()),
+        "UnitNormalization at the layer unit_norm",
+    ),
+    "upsampling": (
+        lambda: row(L.UpSampling1D(2)),
+        "UpSampling1D at .* not among the layers .* Conv1D",
+    ),
     "an activation": (
         lambda: row(L.Dense(3, activation="mish", name="odd")),
         "activation of Dense at the layer odd .* 'mish'",
     ),
-    "uneven average": (lambda: row(L.AveragePooling1D(4, 3, padding="same")), "PyTorch repeats the last one"),
+    "uneven average": (
+        lambda: row(L.AveragePooling1D(4, 3, padding="same")),
+        "PyTorch repeats the last one",
+    ),
     "threshold": (lambda: row(L.ReLU(threshold=0.5)), "threshold is not 0"),
-    "product": (product, "Multiply at the layer multiply.* multiplies or divides two.*from_function"),
+    "product": (
+        product,
+        "Multiply at the layer multiply.* multiplies or divides two.*from_function",
+    ),
     "two inputs": (two_inputs, "2 inputs: one, the words"),
     "two outputs": (two_outputs, "2 outputs: one, with a score for each label"),
     "training": (always_training, "called with training=True"),
@@ -308,11 +391,17 @@ def test_means_over_the_words_that_are_present_are_exact(tmp_path):
     theirs = np.asarray(model.predict(rows, verbose=0), dtype=np.float64)
     ours = found.network.forward(found.table[rows]) / (rows != 0).sum(1)[:, None]
     assert np.allclose(ours, theirs, atol=1e-5)
-    nothing = np.zeros((1, LENGTH), dtype=np.int64)  # 0 / 0: Keras has no answer, and here it is a tie
+    nothing = np.zeros(
+        (1, LENGTH), dtype=np.int64
+    )  # 0 / 0: Keras has no answer, and here it is a tie
     assert not np.isfinite(np.asarray(model.predict(nothing, verbose=0))).any()
     assert not found.network.forward(found.table[nothing]).any()
     again = imported(saved(model, tmp_path / "m.keras"))
-    assert np.allclose(again.network.forward(again.table[rows]), found.network.forward(found.table[rows]), atol=1e-5)
+    assert np.allclose(
+        again.network.forward(again.table[rows]),
+        found.network.forward(found.table[rows]),
+        atol=1e-5,
+    )
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())
@@ -323,9 +412,17 @@ def test_what_cannot_be_matched_is_refused_by_name_and_place(make, message):
 
 def test_a_policy_is_told_by_its_name_not_by_numbers_beside_it():
     """Keras writes addresses of objects into a config, and any digits may be in them."""
-    beside = {"module": "keras", "class_name": "DTypePolicy", "registered_name": None, "shared_object_id": 1401616816}
+    beside = {
+        "module": "keras",
+        "class_name": "DTypePolicy",
+        "registered_name": None,
+        "shared_object_id": 1401616816,
+    }
     assert keras_importer._precision({**beside, "config": {"name": "float32"}}) == "float32"
-    assert keras_importer._precision({**beside, "config": {"name": "mixed_float16"}}) == "mixed_float16"
+    assert (
+        keras_importer._precision({**beside, "config": {"name": "mixed_float16"}})
+        == "mixed_float16"
+    )
     assert keras_importer._precision("float64") == "float64"
     assert keras_importer._precision(None) == ""
 
@@ -350,7 +447,10 @@ def test_the_vocabulary_of_a_text_vectorization_layer_can_be_given_as_it_is(tmp_
     classifier = sf.from_keras(model, words, ["label0", "label1", "label2"])
     assert (classifier.pad, classifier.unknown) == ("<PAD>", "[UNK]")
     assert classifier.read("word3 nowhere").indices == (5, 1, 0, 0, 0, 0)
-    assert classifier.predict("word3 nowhere").scores == imported(model).predict("word3 nowhere").scores
+    assert (
+        classifier.predict("word3 nowhere").scores
+        == imported(model).predict("word3 nowhere").scores
+    )
     classifier.save(tmp_path)
     assert sf.load(tmp_path).digest == classifier.digest
 
@@ -365,23 +465,32 @@ def test_an_operation_is_refused_unless_it_is_a_sum():
 
 
 def in_the_style_of_keras_2(path: Path) -> Path:
-    """A Functional .h5 file rewritten as Keras 2 writes it: nodes as lists, batch_input_shape, names as bytes."""
+    """A Functional .h5 file rewritten as Keras 2 writes it: nodes as lists, batch_input_shape,
+    names as bytes.
+    """
     with h5py.File(path, "r+") as file:
         config = json.loads(file.attrs["model_config"])
         config["class_name"] = "Model"
         for layer in config["config"]["layers"]:
-            layer.pop("module", None), layer.pop("registered_name", None), layer.pop("build_config", None)
+            (
+                layer.pop("module", None),
+                layer.pop("registered_name", None),
+                layer.pop("build_config", None),
+            )
             if "batch_shape" in layer["config"]:
                 layer["config"]["batch_input_shape"] = layer["config"].pop("batch_shape")
             layer["inbound_nodes"] = [
-                [[*source, {}] for source in keras_file._sources(node, "")] for node in layer["inbound_nodes"]
+                [[*source, {}] for source in keras_file._sources(node, "")]
+                for node in layer["inbound_nodes"]
             ]
         for end in ("input_layers", "output_layers"):
             config["config"][end] = [config["config"][end]]
         file.attrs["model_config"] = json.dumps(config)
         file.attrs["keras_version"] = np.bytes_("2.15.0")
         for group in file["model_weights"].values():
-            group.attrs["weight_names"] = [str(name).encode() for name in group.attrs["weight_names"]]
+            group.attrs["weight_names"] = [
+                str(name).encode() for name in group.attrs["weight_names"]
+            ]
     return path
 
 
@@ -389,7 +498,9 @@ def test_nodes_names_and_shapes_as_keras_2_writes_them_are_read(tmp_path, monkey
     words = L.Input((LENGTH,))
     vectors = L.Embedding(len(WORDS), WIDTH)(words)
     both = L.Concatenate()([L.Conv1D(3, 2, activation="relu")(vectors), L.Conv1D(2, 2)(vectors)])
-    model = filled(keras.Model(words, L.Dense(2, activation="softmax")(L.GlobalMaxPooling1D()(both))))
+    model = filled(
+        keras.Model(words, L.Dense(2, activation="softmax")(L.GlobalMaxPooling1D()(both)))
+    )
     path = in_the_style_of_keras_2(saved(model, tmp_path / "old.h5"))
     monkeypatch.setitem(sys.modules, "keras", None)
     assert keras_file.read_model(path).version == "2.15.0"
@@ -434,7 +545,9 @@ def test_weights_under_the_name_of_another_layer_are_refused(tmp_path):
 
     def swap(parts: dict[str, bytes]) -> None:
         text = parts["config.json"].decode()
-        parts["config.json"] = text.replace('"one"', '"?"').replace('"two"', '"one"').replace('"?"', '"two"').encode()
+        parts["config.json"] = (
+            text.replace('"one"', '"?"').replace('"two"', '"one"').replace('"?"', '"two"').encode()
+        )
 
     with pytest.raises(ModelError, match="weights of the layer two are stored as those of 'one'"):
         imported(rewritten(path, swap))
@@ -455,12 +568,16 @@ def test_keras_is_never_asked_to_open_a_file(ending, tmp_path, monkeypatch):
 
 def _datasets(file: Any) -> list[str]:
     found: list[str] = []
-    file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+    file.visititems(
+        lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None
+    )
     return found
 
 
 def linked(path: Path, change: Callable[[Any], None]) -> Path:
-    """A file of Keras whose HDF5 part is changed; `change` is given the folder of one dense layer's weights."""
+    """A file of Keras whose HDF5 part is changed; `change` is given the folder of one dense layer's
+    weights.
+    """
     if path.suffix == ".h5":
         with h5py.File(path, "r+") as file:
             place = next(p for p in _datasets(file) if "dense" in p and p.endswith("/kernel"))
@@ -538,7 +655,9 @@ def outside(secret: Path) -> dict[str, tuple[Callable[[Any, str, Any], None], st
 
 @pytest.mark.parametrize("kind", outside(Path("x")))
 @pytest.mark.parametrize("ending", [".keras", ".h5"])
-def test_a_file_that_leads_elsewhere_or_declares_more_than_it_holds_is_refused(kind, ending, tmp_path):
+def test_a_file_that_leads_elsewhere_or_declares_more_than_it_holds_is_refused(
+    kind, ending, tmp_path
+):
     (tmp_path / "secret").write_bytes(np.random.default_rng(0).bytes(10_000))
     change, message = outside(tmp_path / "secret")[kind]
     path = linked(saved(row(), tmp_path / f"m{ending}"), lambda group: replaced(group, change))
@@ -563,7 +682,9 @@ def test_a_zip_that_unpacks_to_far_more_is_refused(name, tmp_path):
         for part, data in parts.items():
             archive.writestr(part, data + b" " * (20_000_000 if part == name else 0))
     assert path.stat().st_size < 100_000
-    with pytest.raises(ModelError, match=r"declares 20\d+ when unpacked: more than 10 times as many"):
+    with pytest.raises(
+        ModelError, match=r"declares 20\d+ when unpacked: more than 10 times as many"
+    ):
         imported(path)
 
 
@@ -579,7 +700,9 @@ def test_layers_that_blow_a_text_up_are_refused(tmp_path):
     path = saved(row(L.ZeroPadding1D(1)), tmp_path / "m.keras")
 
     def grow(parts: dict[str, bytes]) -> None:
-        parts["config.json"] = parts["config.json"].replace(b'"padding": [1, 1]', b'"padding": [1, 10000000000]')
+        parts["config.json"] = parts["config.json"].replace(
+            b'"padding": [1, 1]', b'"padding": [1, 10000000000]'
+        )
 
     with pytest.raises(ModelError, match="numbers at once, and at most"):
         imported(rewritten(path, grow))
@@ -627,7 +750,9 @@ def test_the_command_says_what_an_import_was_compared_with(tmp_path, capsys):
     (tmp_path / "words.txt").write_text("\n".join(WORDS), encoding="utf-8")
     given = ["import", str(path), "--vocabulary", str(tmp_path / "words.txt"), "--labels", "a,b,c"]
     assert main([*given, "--out", str(tmp_path / "one")]) == 0
-    shown = " ".join(capsys.readouterr().out.split())  # lines break where the width of the terminal says
+    shown = " ".join(
+        capsys.readouterr().out.split()
+    )  # lines break where the width of the terminal says
     assert "Compared with plain NumPy versions of its layers on 64" in shown
     assert "The original was not run: a file is not opened by Keras" in shown
 
@@ -638,10 +763,13 @@ def test_the_command_says_what_an_import_was_compared_with(tmp_path, capsys):
 @pytest.mark.parametrize("last", ["softmax", None])
 @pytest.mark.parametrize("share", [1e-3, -1e-3, 0.1])
 def test_scores_that_are_off_by_a_little_are_refused(last, share, monkeypatch):
-    model, real = row(last=last), compare.scores_of
+    model = row(last=last)
+    real = compare.scores_of
     imported(model)
     monkeypatch.setattr(compare, "scores_of", lambda *given: real(*given) * (1 + share))
-    with pytest.raises(ModelError, match=r"disagrees with the Keras model: the largest difference is \d.*64 inputs"):
+    with pytest.raises(
+        ModelError, match=r"disagrees with the Keras model: the largest difference is \d.*64 inputs"
+    ):
         imported(model)
 
 

@@ -1,4 +1,6 @@
-"""from_sklearn: what scikit-learn says of a text is what the import says, and what cannot be matched is refused."""
+"""from_sklearn: what scikit-learn says of a text is what the import says, and what cannot be
+matched is refused.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
@@ -66,7 +73,9 @@ def tfidf(**more: Any) -> TfidfVectorizer:
 
 
 def network(**more: Any) -> MLPClassifier:
-    return MLPClassifier(**{"hidden_layer_sizes": (6, 4), "max_iter": 30, "random_state": 0, **more})
+    return MLPClassifier(
+        **{"hidden_layer_sizes": (6, 4), "max_iter": 30, "random_state": 0, **more}
+    )
 
 
 def same_labels(pipeline: Pipeline, classifier: sf.Classifier) -> None:
@@ -136,17 +145,28 @@ def test_scores_are_those_of_the_decision_function():
         zero, score = classifier.predict(text).scores
         assert zero == 0
         assert score == pytest.approx(pipeline.decision_function([text])[0], abs=1e-12)
-    assert classifier.predict(READ[0]).probabilities == pytest.approx(pipeline.predict_proba([READ[0]])[0])
+    assert classifier.predict(READ[0]).probabilities == pytest.approx(
+        pipeline.predict_proba([READ[0]])[0]
+    )
 
 
 def test_a_transformer_between_is_folded_in():
-    pipeline = Pipeline([("v", CountVectorizer()), ("t", TfidfTransformer(norm=None)), ("n", None), ("m", LinearSVC())])
+    pipeline = Pipeline(
+        [
+            ("v", CountVectorizer()),
+            ("t", TfidfTransformer(norm=None)),
+            ("n", None),
+            ("m", LinearSVC()),
+        ]
+    )
     pipeline.fit(TEXTS, THREE)
     same_labels(pipeline, sf.from_sklearn(pipeline, length=12))
 
 
 def test_labels_that_are_numbers_become_strings():
-    pipeline = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS[:8], [1] * 4 + [0] * 4)
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression()).fit(
+        TEXTS[:8], [1] * 4 + [0] * 4
+    )
     assert sf.from_sklearn(pipeline).labels == ("0", "1")
 
 
@@ -185,24 +205,33 @@ def test_a_wide_hidden_layer_stays_sparse():
 
 
 def masked(text: str, words: tuple[sf.Word, ...], gone: set[int]) -> str:
-    """The text without the words at these positions; repeats of a word that counts once go with it."""
+    """The text without the words at these positions; repeats of a word that counts once
+    go with it.
+    """
     kept = [" " if word.position in gone else text[word.start : word.end] for word in words]
     return " ".join(kept)
 
 
 def cheapest_by_trying(pipeline: Pipeline, classifier: sf.Classifier, text: str) -> int:
-    """The least number of words that decide the label under deletion, by asking scikit-learn about every text."""
+    """The least number of words that decide the label under deletion, by asking scikit-learn about
+    every text.
+    """
     words = classifier.read(text).words
     places = range(len(words))
     subsets = [set(s) for n in range(len(words) + 1) for s in itertools.combinations(places, n)]
     answers = pipeline.predict([masked(text, words, gone) for gone in subsets])
-    flips = [gone for gone, answer in zip(subsets, answers, strict=True) if answer != pipeline.predict([text])[0]]
+    flips = [
+        gone
+        for gone, answer in zip(subsets, answers, strict=True)
+        if answer != pipeline.predict([text])[0]
+    ]
     robust = [kept for kept in subsets if not any(gone.isdisjoint(kept) for gone in flips)]
     return min(len(kept) for kept in robust)
 
 
 @pytest.mark.parametrize(
-    "text", ["warm soup but rude and cold", "Fresh bread, stale soup, kind waiter", "cold cold warm"]
+    "text",
+    ["warm soup but rude and cold", "Fresh bread, stale soup, kind waiter", "cold cold warm"],
 )
 @pytest.mark.parametrize(
     "pipeline",
@@ -224,7 +253,9 @@ def test_deletion_costs_what_trying_every_text_on_scikit_learn_costs(pipeline, t
 SWAPS = {"warm": ["cold"], "kind": ["rude", "nobody"], "fresh": ["stale"], "loved": ["hated"]}
 
 
-@pytest.mark.parametrize("vectorizer", [tfidf(), CountVectorizer(binary=True)], ids=["tfidf", "once"])
+@pytest.mark.parametrize(
+    "vectorizer", [tfidf(), CountVectorizer(binary=True)], ids=["tfidf", "once"]
+)
 def test_swaps_flip_in_scikit_learn_exactly_when_they_flip_here(vectorizer):
     pipeline = fitted(vectorizer, LogisticRegression())
     classifier = sf.from_sklearn(pipeline, length=8)
@@ -240,16 +271,22 @@ def test_swaps_flip_in_scikit_learn_exactly_when_they_flip_here(vectorizer):
 
 
 def test_a_swap_that_would_count_a_word_twice_is_refused():
-    classifier = sf.from_sklearn(fitted(CountVectorizer(binary=True), LogisticRegression()), length=8)
+    classifier = sf.from_sklearn(
+        fitted(CountVectorizer(binary=True), LogisticRegression()), length=8
+    )
     with pytest.raises(InputError, match="'cold' could stand at positions 0 and 2"):
         sf.explain(classifier, "warm soup cold", perturbation=sf.WordSwap(SWAPS))
 
 
 def test_a_substitute_is_read_as_the_vectorizer_reads_it():
     same = sf.from_sklearn(fitted(CountVectorizer(), LogisticRegression()), length=8)
-    exact = sf.from_sklearn(fitted(CountVectorizer(lowercase=False), LogisticRegression()), length=8)
+    exact = sf.from_sklearn(
+        fitted(CountVectorizer(lowercase=False), LogisticRegression()), length=8
+    )
     assert same.index_of("COLD") == same.lookup["cold"]
-    assert exact.index_of("COLD") == exact.lookup["<UNK>"]  # the vectorizer would not know it either
+    assert (
+        exact.index_of("COLD") == exact.lookup["<UNK>"]
+    )  # the vectorizer would not know it either
     with pytest.raises(InputError, match="'ice cold' is read as 2 words"):
         sf.explain(same, "warm soup", perturbation=sf.WordSwap({"warm": ["ice cold"]}))
 
@@ -257,17 +294,35 @@ def test_a_substitute_is_read_as_the_vectorizer_reads_it():
 # --- refusals ---
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "l2": (lambda: fitted(TfidfVectorizer(), LogisticRegression()), r"norm='l2'\) is not supported.*norm=None"),
-    "l1": (lambda: fitted(TfidfVectorizer(norm="l1"), LinearSVC()), r"norm='l1'\) is not supported"),
+    "l2": (
+        lambda: fitted(TfidfVectorizer(), LogisticRegression()),
+        r"norm='l2'\) is not supported.*norm=None",
+    ),
+    "l1": (
+        lambda: fitted(TfidfVectorizer(norm="l1"), LinearSVC()),
+        r"norm='l1'\) is not supported",
+    ),
     "sublinear": (lambda: fitted(tfidf(sublinear_tf=True), LinearSVC()), "sublinear_tf=False"),
-    "pairs": (lambda: fitted(tfidf(ngram_range=(1, 2)), LinearSVC()), r"ngram_range=\(1, 2\)\) is not supported"),
-    "analyzer": (lambda: fitted(tfidf(analyzer=lambda text: text.split(" ")), LinearSVC()), "analyzer=.*of its own"),
-    "preprocessor": (lambda: fitted(tfidf(preprocessor=str.title), LinearSVC()), "preprocessor=.*function of its own"),
+    "pairs": (
+        lambda: fitted(tfidf(ngram_range=(1, 2)), LinearSVC()),
+        r"ngram_range=\(1, 2\)\) is not supported",
+    ),
+    "analyzer": (
+        lambda: fitted(tfidf(analyzer=lambda text: text.split(" ")), LinearSVC()),
+        "analyzer=.*of its own",
+    ),
+    "preprocessor": (
+        lambda: fitted(tfidf(preprocessor=str.title), LinearSVC()),
+        "preprocessor=.*function of its own",
+    ),
     "tokenizer": (
         lambda: fitted(tfidf(tokenizer=str.splitlines, token_pattern=None), LinearSVC()),
         "tokenizer=.*function of its own",
     ),
-    "accents": (lambda: fitted(tfidf(strip_accents=str.strip), LinearSVC()), "strip_accents=.*function of its own"),
+    "accents": (
+        lambda: fitted(tfidf(strip_accents=str.strip), LinearSVC()),
+        "strip_accents=.*function of its own",
+    ),
     "l2 between": (
         lambda: make_pipeline(CountVectorizer(), TfidfTransformer(), LinearSVC()).fit(TEXTS, THREE),
         r"TfidfTransformer\(norm='l2'\)",
@@ -276,25 +331,47 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: make_pipeline(CountVectorizer(), SelectKBest(k=3), LinearSVC()).fit(TEXTS, THREE),
         "step 'selectkbest' is a SelectKBest, which is not supported; supported: TfidfTransformer",
     ),
-    "hashing": (lambda: fitted(HashingVectorizer(), LinearSVC()), "'hashingvectorizer' is a HashingVectorizer"),
-    "forest": (lambda: fitted(tfidf(), RandomForestClassifier(3)), "is a RandomForestClassifier.*MLPClassifier"),
+    "hashing": (
+        lambda: fitted(HashingVectorizer(), LinearSVC()),
+        "'hashingvectorizer' is a HashingVectorizer",
+    ),
+    "forest": (
+        lambda: fitted(tfidf(), RandomForestClassifier(3)),
+        "is a RandomForestClassifier.*MLPClassifier",
+    ),
     "bernoulli": (lambda: fitted(tfidf(), BernoulliNB()), "is a BernoulliNB"),
     "calibrated": (
         lambda: fitted(tfidf(), CalibratedClassifierCV(LinearSVC(), cv=2)),
         "is a CalibratedClassifierCV",
     ),
-    "no pipeline": (LogisticRegression, r"not a LogisticRegression: give make_pipeline\(vectorizer, model\)"),
+    "no pipeline": (
+        LogisticRegression,
+        r"not a LogisticRegression: give make_pipeline\(vectorizer, model\)",
+    ),
     "a search": (lambda: GridSearchCV(make_pipeline(tfidf(), LinearSVC()), {}), "best_estimator_"),
     "not fitted": (lambda: make_pipeline(tfidf(), LogisticRegression()), "not fitted: call fit"),
     "no model": (lambda: make_pipeline(tfidf()).fit(TEXTS), "needs a vectorizer and a model"),
     "many labels": (
-        lambda: make_pipeline(CountVectorizer(), RidgeClassifier()).fit(TEXTS, np.eye(12, 3, dtype=int)),
+        lambda: make_pipeline(CountVectorizer(), RidgeClassifier()).fit(
+            TEXTS, np.eye(12, 3, dtype=int)
+        ),
         "several labels to one text",
     ),
 }
 
 
-OPENED = {"l2", "l1", "sublinear", "pairs", "l2 between", "selection", "hashing", "forest", "bernoulli", "calibrated"}
+OPENED = {
+    "l2",
+    "l1",
+    "sublinear",
+    "pairs",
+    "l2 between",
+    "selection",
+    "hashing",
+    "forest",
+    "bernoulli",
+    "calibrated",
+}
 
 
 @pytest.mark.parametrize("name", sorted(OPENED))
@@ -304,7 +381,9 @@ def test_what_is_no_sum_over_words_is_laid_open_as_a_bag(name):
     assert isinstance(box, sf.BlackBox)
     assert box.bag is not None
     assert box.meta["import"]["way"] == "laid open as a bag of words"
-    assert [box.predict(text).label for text in TEXTS] == [str(label) for label in pipeline.predict(TEXTS)]
+    assert [box.predict(text).label for text in TEXTS] == [
+        str(label) for label in pipeline.predict(TEXTS)
+    ]
 
 
 ASKED = {name: row for name, row in REFUSED.items() if name not in OPENED}
@@ -315,14 +394,20 @@ def test_what_cannot_be_matched_is_asked_as_a_function_or_refused_by_name(make, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about odd settings
         pipeline = make()
-    if make is LogisticRegression or not hasattr(pipeline, "classes_") or message == "several labels to one text":
+    if (
+        make is LogisticRegression
+        or not hasattr(pipeline, "classes_")
+        or message == "several labels to one text"
+    ):
         with pytest.raises(ModelError, match=message):
             sf.from_sklearn(pipeline)
         return
     box = sf.from_sklearn(pipeline)
     assert isinstance(box, sf.BlackBox)
     assert re.search(message, box.notes[0])
-    assert [box.predict(text).label for text in TEXTS] == [str(label) for label in pipeline.predict(TEXTS)]
+    assert [box.predict(text).label for text in TEXTS] == [
+        str(label) for label in pipeline.predict(TEXTS)
+    ]
 
 
 class Louder(CountVectorizer):
@@ -349,12 +434,14 @@ class Wrong(LogisticRegression):
         return super().decision_function(X) + 0.01
 
 
-Wrong.__module__, Wrong.__name__ = "sklearn.wrong", "LogisticRegression"
+Wrong.__module__ = "sklearn.wrong"
+Wrong.__name__ = "LogisticRegression"
 
 
 def test_an_import_that_disagrees_is_refused_with_the_largest_difference():
     with pytest.raises(
-        ModelError, match=r"disagrees with scikit-learn's .* largest difference is 0\.0\d+ of .* 64 inputs"
+        ModelError,
+        match=r"disagrees with scikit-learn's .* largest difference is 0\.0\d+ of .* 64 inputs",
     ):
         sf.from_sklearn(fitted(CountVectorizer(), Wrong()))
 
@@ -371,7 +458,9 @@ def test_a_weight_that_is_off_is_found(monkeypatch):
 def test_what_is_no_number_is_a_difference(bad, monkeypatch):
     pipeline = fitted(CountVectorizer(), LogisticRegression())
     real = compare.scores_of
-    monkeypatch.setattr(compare, "scores_of", lambda *given: np.where([[True, False]], bad, real(*given)))
+    monkeypatch.setattr(
+        compare, "scores_of", lambda *given: np.where([[True, False]], bad, real(*given))
+    )
     with pytest.raises(ModelError, match="largest difference is inf"):
         sf.from_sklearn(pipeline)
 
@@ -390,10 +479,16 @@ def test_a_large_answer_does_not_hide_small_ones():
 
 
 def other_deciders() -> dict[str, Any]:
-    """Models whose `predict` does not follow their scores: thresholds, votes of pairs, priors of their own."""
+    """Models whose `predict` does not follow their scores: thresholds, votes of pairs, priors of
+    their own.
+    """
     return {
-        "threshold": make_pipeline(TfidfVectorizer(), FixedThresholdClassifier(LogisticRegression(), threshold=0.45)),
-        "around all": FixedThresholdClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), threshold=0.45),
+        "threshold": make_pipeline(
+            TfidfVectorizer(), FixedThresholdClassifier(LogisticRegression(), threshold=0.45)
+        ),
+        "around all": FixedThresholdClassifier(
+            make_pipeline(TfidfVectorizer(), LogisticRegression()), threshold=0.45
+        ),
         "nearest mean": make_pipeline(TfidfVectorizer(), NearestCentroid()),
         "votes": make_pipeline(CountVectorizer(), SVC(kernel="linear", random_state=1)),
     }
@@ -403,10 +498,14 @@ def other_deciders() -> dict[str, Any]:
 def test_the_label_is_the_one_that_predict_says(kind):
     count = 12 if kind in ("votes", "nearest mean") else 8
     pipeline = other_deciders()[kind].fit(TEXTS[:count], THREE[:count])
-    box, text = sf.from_sklearn(pipeline), "A rude train with warm stale bread"
+    box = sf.from_sklearn(pipeline)
+    text = "A rude train with warm stale bread"
     assert box.meta["import"]["way"] == "asked as a function"
-    words, labels = text.split(), {}
-    for gone in itertools.chain.from_iterable(itertools.combinations(range(7), n) for n in range(8)):
+    words = text.split()
+    labels = {}
+    for gone in itertools.chain.from_iterable(
+        itertools.combinations(range(7), n) for n in range(8)
+    ):
         left = " ".join(word for i, word in enumerate(words) if i not in gone)
         labels[gone] = str(pipeline.predict([left])[0])
         assert box.predict(left).label == labels[gone]
@@ -419,11 +518,19 @@ def test_the_label_is_the_one_that_predict_says(kind):
 
 
 def level() -> dict[str, tuple[Pipeline, str]]:
-    """Pipelines and a text of which two labels have the same score, and `predict` does not say the first."""
-    clipped = SGDClassifier(loss="modified_huber", random_state=0)  # its probabilities are [.5, .5, 0]
-    asked = Pipeline([("count", CountVectorizer()), ("same", FunctionTransformer()), ("model", clipped)])
+    """Pipelines and a text of which two labels have the same score, and `predict` does not say the
+    first.
+    """
+    clipped = SGDClassifier(
+        loss="modified_huber", random_state=0
+    )  # its probabilities are [.5, .5, 0]
+    asked = Pipeline(
+        [("count", CountVectorizer()), ("same", FunctionTransformer()), ("model", clipped)]
+    )
     texts = ["alpha beta", "alpha gamma", "delta beta", "delta gamma", "eps zeta", "eps eta"]
-    boosted = make_pipeline(TfidfVectorizer(), GradientBoostingClassifier(n_estimators=3, random_state=0))
+    boosted = make_pipeline(
+        TfidfVectorizer(), GradientBoostingClassifier(n_estimators=3, random_state=0)
+    )
     return {
         "asked": (asked.fit(texts * 5, list("aabbcc") * 5), "alpha gamma delta"),
         "laid open": (boosted.fit(["warm", "cold", "soup", "soup"] * 5, list("baba") * 5), "soup"),
@@ -433,7 +540,11 @@ def level() -> dict[str, tuple[Pipeline, str]]:
 @pytest.mark.parametrize("kind", ["asked", "laid open"])
 def test_where_scores_are_equal_the_label_is_the_one_that_predict_says(kind):
     pipeline, text = level()[kind]
-    box, (shares,), (said,) = sf.from_sklearn(pipeline), pipeline.predict_proba([text]), pipeline.predict([text])
+    box, (shares,), (said,) = (
+        sf.from_sklearn(pipeline),
+        pipeline.predict_proba([text]),
+        pipeline.predict([text]),
+    )
     assert box.meta["import"]["way"].startswith(kind)
     assert shares.max() == shares[list(pipeline.classes_).index(said)]
     assert pipeline.classes_[shares.argmax()] != said
@@ -444,7 +555,9 @@ def test_where_scores_are_equal_the_label_is_the_one_that_predict_says(kind):
 
 @pytest.mark.parametrize("norm", [None, "l2"], ids=["network", "bag"])
 @pytest.mark.parametrize("three", [False, True], ids=["two labels", "three labels"])
-@pytest.mark.parametrize("model", [*MODELS.values(), SGDClassifier(loss="modified_huber", random_state=0)], ids=str)
+@pytest.mark.parametrize(
+    "model", [*MODELS.values(), SGDClassifier(loss="modified_huber", random_state=0)], ids=str
+)
 def test_probabilities_are_the_models_own_or_there_are_none(model, three, norm):
     pipeline = fitted(TfidfVectorizer(norm=norm), model, three)
     found = [sf.from_sklearn(pipeline).predict(text).probabilities for text in TEXTS]
@@ -458,11 +571,18 @@ def test_probabilities_are_the_models_own_or_there_are_none(model, three, norm):
 
 def test_labels_get_other_names_by_their_place_or_by_their_own():
     numbers = [["bad", "good"].index(label) for label in TWO]
-    for vectorizer in (CountVectorizer(), TfidfVectorizer()):  # laid open as a network, and as a bag
+    for vectorizer in (
+        CountVectorizer(),
+        TfidfVectorizer(),
+    ):  # laid open as a network, and as a bag
         pipeline = make_pipeline(vectorizer, LogisticRegression()).fit(TEXTS[:8], numbers)
         plain = sf.from_sklearn(pipeline)
         assert plain.labels == ("0", "1")
-        for names in (["reject", "invite"], {0: "reject", 1: "invite"}, {"0": "reject", "1": "invite"}):
+        for names in (
+            ["reject", "invite"],
+            {0: "reject", 1: "invite"},
+            {"0": "reject", "1": "invite"},
+        ):
             clf = pickle.loads(pickle.dumps(sf.from_sklearn(pipeline, labels=names)))
             assert clf.labels == ("reject", "invite")
             assert clf.digest != plain.digest
@@ -484,7 +604,10 @@ def test_scores_that_predict_follows_are_kept_and_texts_are_read_once():
         read.append(text)
         return text.lower().split()
 
-    pipeline = fitted(TfidfVectorizer(tokenizer=noting, token_pattern=None), RandomForestClassifier(5, random_state=0))
+    pipeline = fitted(
+        TfidfVectorizer(tokenizer=noting, token_pattern=None),
+        RandomForestClassifier(5, random_state=0),
+    )
     box = sf.from_sklearn(pipeline)
     read.clear()
     assert box.predict(READ[0]).scores == tuple(pipeline.predict_proba([READ[0]])[0])
@@ -506,17 +629,26 @@ def test_every_word_of_the_set_of_a_pipeline_that_is_laid_open_has_a_text_that_f
 
 
 def test_pipelines_with_functions_of_ones_own_do_not_share_their_answers(tmp_path):
-    """Without a pickle the digest was that of the name and the labels: one model's answers were taken for another's."""
+    """Without a pickle the digest was that of the name and the labels: one model's answers were
+    taken for another's.
+    """
 
     def fitted(labels, ending):
         read = CountVectorizer(preprocessor=lambda text: text.lower() + ending)
-        return make_pipeline(read, KNeighborsClassifier(1)).fit(["good film", "bad film", "good", "bad"], labels)
+        return make_pipeline(read, KNeighborsClassifier(1)).fit(
+            ["good film", "bad film", "good", "bad"], labels
+        )
 
-    first, second = (sf.from_sklearn(fitted(labels, " x")) for labels in ([1, 0, 1, 0], [0, 1, 0, 1]))
+    first, second = (
+        sf.from_sklearn(fitted(labels, " x")) for labels in ([1, 0, 1, 0], [0, 1, 0, 1])
+    )
     third = sf.from_sklearn(fitted([1, 0, 1, 0], " y"))
     assert len({first.digest, second.digest, third.digest}) == 3
     cache = tmp_path / "answers"
-    found = [sf.explain(one, "good film", perturbation=sf.Deletion(), cache=cache).label for one in (first, second)]
+    found = [
+        sf.explain(one, "good film", perturbation=sf.Deletion(), cache=cache).label
+        for one in (first, second)
+    ]
     assert found == ["1", "0"]
     assert sf.from_sklearn(fitted([1, 0, 1, 0], " x")).digest == first.digest
 
@@ -540,7 +672,9 @@ def test_a_kind_of_pipeline_that_answers_otherwise_is_asked_and_not_read_off_its
     pipeline = Turned([("read", read()), ("judge", LogisticRegression())]).fit(texts, [1, 0, 1, 0])
     clf = sf.from_sklearn(pipeline)
     assert clf.meta["import"]["way"] == "asked as a function"
-    assert [clf.predict(text).label for text in texts] == [str(label) for label in pipeline.predict(texts)]
+    assert [clf.predict(text).label for text in texts] == [
+        str(label) for label in pipeline.predict(texts)
+    ]
 
 
 # --- what refusals advise ---
@@ -552,7 +686,11 @@ def test_a_model_without_labels_is_refused_with_the_way_to_ask_it():
     texts = ["good film", "bad film", "fine and good", "awful and bad"] * 3
     model = make_pipeline(TfidfVectorizer(), Ridge()).fit(texts, [4.5, 1.0, 4.0, 0.5] * 3)
     with pytest.raises(
-        ModelError, match=r"scikit-learn's Ridge predicts no labels.*above and below a threshold.*sf\.from_function"
+        ModelError,
+        match=(
+            r"scikit-learn's Ridge predicts no labels.*above and below a "
+            r"threshold.*sf\.from_function"
+        ),
     ):
         sf.from_sklearn(model)
 
@@ -571,9 +709,13 @@ def test_a_pipeline_of_tables_is_refused_with_the_way_to_ask_it():
 
     texts = ["good film", "bad film", "fine and good", "awful and bad"] * 3
     table = pandas.DataFrame({"text": texts, "other": range(len(texts))})
-    columns = ColumnTransformer([("words", TfidfVectorizer(), "text"), ("more", "passthrough", ["other"])])
+    columns = ColumnTransformer(
+        [("words", TfidfVectorizer(), "text"), ("more", "passthrough", ["other"])]
+    )
     pipeline = make_pipeline(columns, LogisticRegression()).fit(table, ["yes", "no"] * 6)
-    with pytest.raises(ModelError, match=r"takes tables.*hold the other columns fixed.*sf\.from_function"):
+    with pytest.raises(
+        ModelError, match=r"takes tables.*hold the other columns fixed.*sf\.from_function"
+    ):
         sf.from_sklearn(pipeline)
     found = sf.from_function(
         lambda texts: pipeline.predict_proba(pandas.DataFrame({"text": texts, "other": 0})),

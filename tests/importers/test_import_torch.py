@@ -1,4 +1,6 @@
-"""from_torch: layers alone and together give the module's own scores; what cannot be bounded is refused by name."""
+"""from_torch: layers alone and together give the module's own scores; what cannot be bounded is
+refused by name.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,20 @@ from suffice.importers import torch as torch_importer
 from suffice.importers.compare import random_rows, scores_of
 
 torch = pytest.importorskip("torch")
-nn, F = torch.nn, torch.nn.functional
+nn = torch.nn
+F = torch.nn.functional
 
-LENGTH, WIDTH = 10, 6
+LENGTH = 10
+WIDTH = 6
 WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(22))]
 LABELS = ["no", "yes"]
 MANY = len(WORDS)
 
 
 class Body(nn.Module):
-    """An embedding, something in the middle on (1, length, width) or (1, width, length), and a linear end."""
+    """An embedding, something in the middle on (1, length, width) or (1, width, length), and a
+    linear end.
+    """
 
     def __init__(self, middle, outputs=2, channels_first=True, table=WIDTH):
         super().__init__()
@@ -66,7 +72,9 @@ def imported(module, length=LENGTH, labels=LABELS, **more):
 
 def answers(module, rows, outputs=2):
     with torch.no_grad():
-        return np.stack([module(torch.as_tensor(row[None])).numpy().reshape(outputs) for row in rows])
+        return np.stack(
+            [module(torch.as_tensor(row[None])).numpy().reshape(outputs) for row in rows]
+        )
 
 
 def assert_same(module, **more):
@@ -164,7 +172,11 @@ LAYERS = {
     "einsum": lambda: Step(lambda x: torch.einsum("bcl,cd->bld", x, torch.full((WIDTH, 2), 0.3))),
     "positions": lambda: Step(lambda x: x + torch.arange(LENGTH) / 10),
 }  # fmt: skip
-SINGLE_PRECISION = {"concatenation", "constant matrix", "einsum"}  # their constants are made in float32
+SINGLE_PRECISION = {
+    "concatenation",
+    "constant matrix",
+    "einsum",
+}  # their constants are made in float32
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
@@ -187,18 +199,31 @@ def test_a_layer_gives_the_scores_of_the_module(name):
 
 
 def random_middle(rng):
-    """A few one-dimensional layers that fit each other, with a residual branch and a concatenation somewhere."""
-    channels, layers = WIDTH, []
+    """A few one-dimensional layers that fit each other, with a residual branch and a concatenation
+    somewhere.
+    """
+    channels = WIDTH
+    layers = []
     for _ in range(rng.integers(2, 5)):
         match rng.integers(6):
             case 0:
                 new = int(rng.integers(1, 4)) * 2
-                layers.append(nn.Conv1d(channels, new, int(rng.integers(1, 4)), padding=1, groups=2))
+                layers.append(
+                    nn.Conv1d(channels, new, int(rng.integers(1, 4)), padding=1, groups=2)
+                )
                 channels = new
             case 1:
-                layers.append(rng.choice([nn.MaxPool1d(2, 1, 1), nn.AvgPool1d(3, 1, 1), nn.AdaptiveMaxPool1d(4)]))
+                layers.append(
+                    rng.choice(
+                        [nn.MaxPool1d(2, 1, 1), nn.AvgPool1d(3, 1, 1), nn.AdaptiveMaxPool1d(4)]
+                    )
+                )
             case 2:
-                layers.append(rng.choice([nn.ReLU(), nn.LeakyReLU(), nn.ReLU6(), nn.GELU(), nn.Tanh(), nn.ELU(0.7)]))
+                layers.append(
+                    rng.choice(
+                        [nn.ReLU(), nn.LeakyReLU(), nn.ReLU6(), nn.GELU(), nn.Tanh(), nn.ELU(0.7)]
+                    )
+                )
             case 3:
                 layers.append(trained_norm(nn.BatchNorm1d(channels)))
             case 4:
@@ -216,7 +241,9 @@ def test_random_networks_give_the_scores_of_the_module(seed):
 
 
 class Kim(nn.Module):
-    """The convolutional sentence classifier of Kim (2014): filters of several widths, the maximum of each."""
+    """The convolutional sentence classifier of Kim (2014): filters of several widths, the maximum
+    of each.
+    """
 
     def __init__(self, dimension=5, filters=3, widths=(2, 3, 4), words=MANY):
         super().__init__()
@@ -287,21 +314,29 @@ class Summed(nn.Module):
 
 
 def test_several_tables_of_the_same_words_stand_side_by_side():
-    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).max(1).values))
+    module = seeded(
+        lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).max(1).values)
+    )
     classifier = assert_same(module)
     tables = [module.first.weight, module.second.weight]
     assert np.array_equal(classifier.table, np.hstack([table.detach().numpy() for table in tables]))
 
 
 def test_one_table_used_twice_is_one_embedding():
-    both = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), F.relu(self.first(w))[..., :3]], 2).sum(1)))
+    both = seeded(
+        lambda: Summed(
+            lambda self, w: torch.cat([self.first(w), F.relu(self.first(w))[..., :3]], 2).sum(1)
+        )
+    )
     assert assert_same(both).dimension == 4
 
 
 def test_masked_words_are_looked_up_as_masked():
     def masked(self, words):
         mask = (words != 0).unsqueeze(-1)
-        return torch.cat([(self.first(words) * mask), self.second(words).masked_fill(~mask, 0.25)], 2).sum(1)
+        return torch.cat(
+            [(self.first(words) * mask), self.second(words).masked_fill(~mask, 0.25)], 2
+        ).sum(1)
 
     classifier = assert_same(seeded(lambda: Summed(masked)))
     assert np.array_equal(classifier.table[0], [0] * 4 + [0.25] * 3)
@@ -347,7 +382,9 @@ def spread(self, words):
 
 def weighted(self, words):
     mask = (words != 0).to(self.places.dtype)
-    return torch.bmm((mask / mask.sum(1, keepdim=True)).unsqueeze(1), self.embedding(words)).squeeze(1)
+    return torch.bmm(
+        (mask / mask.sum(1, keepdim=True)).unsqueeze(1), self.embedding(words)
+    ).squeeze(1)
 
 
 def two_tables(self, words):
@@ -359,7 +396,9 @@ def two_tables(self, words):
 
 def shifted(self, words):
     """The mean of what stands before it has biases of its own, and padding adds to it."""
-    return (F.relu(self.embedding(words)) + self.places).sum(1) / (words != 0).sum(1, keepdim=True).clamp(min=1)
+    return (F.relu(self.embedding(words)) + self.places).sum(1) / (words != 0).sum(
+        1, keepdim=True
+    ).clamp(min=1)
 
 
 MASKED = {
@@ -401,7 +440,9 @@ class Averaged(nn.Module):
         self.embedding, self.second = nn.Embedding(MANY, 4), nn.Embedding(MANY, 4)
         self.zeroed = nn.Embedding(MANY, 4, padding_idx=0)
         self.places, self.dropout = nn.Parameter(torch.randn(1, LENGTH, 4)), nn.Dropout(0.5)
-        self.end = nn.Sequential(nn.Linear(4, 6), between(), nn.Linear(6, 5), nn.LeakyReLU(), nn.Linear(5, outputs))
+        self.end = nn.Sequential(
+            nn.Linear(4, 6), between(), nn.Linear(6, 5), nn.LeakyReLU(), nn.Linear(5, outputs)
+        )
         self.mean = mean
 
     def forward(self, words):
@@ -409,8 +450,11 @@ class Averaged(nn.Module):
 
 
 def texts_of_every_number_of_words(length, seed=0):
-    """Index rows with padding anywhere, as words that are removed leave it, and without any word."""
-    rng, rows = np.random.default_rng(seed), []
+    """Index rows with padding anywhere, as words that are removed leave it, and without
+    any word.
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
     for count in [0, 0, *range(length + 1)] * 6:
         row = np.zeros(length, dtype=np.int64)
         row[rng.permutation(length)[:count]] = rng.integers(1, MANY, count)
@@ -421,11 +465,14 @@ def texts_of_every_number_of_words(length, seed=0):
 @pytest.mark.parametrize("outputs", [1, 2, 3])
 @pytest.mark.parametrize("name", sorted(MASKED))
 def test_a_mean_over_a_mask_has_the_order_of_the_modules_scores(name, outputs):
-    """By one positive factor for each text; where the module divides by zero it has no answer, and here is a tie."""
+    """By one positive factor for each text; where the module divides by zero it has no answer, and
+    here is a tie.
+    """
     module = seeded(lambda: Averaged(MASKED[name], outputs=outputs)).double().eval()
     found = imported(module, labels=["a", "b", "c"][: max(2, outputs)])
     rows = texts_of_every_number_of_words(found.length)
-    theirs, ours = answers(module, rows, outputs), scores_of(found, rows)
+    theirs = answers(module, rows, outputs)
+    ours = scores_of(found, rows)
     theirs = np.hstack([np.zeros((len(rows), 1)), theirs]) if outputs == 1 else theirs
     known = np.isfinite(theirs).all(1)
     assert known[(rows > 1).any(1)].all()
@@ -442,13 +489,19 @@ def test_what_a_mean_over_a_mask_answers_is_proved_of_the_module():
     result = sf.explain(found, text, perturbation=sf.Deletion())
     assert result.status == "optimal"
     assert result.meta["checked"]
-    assert result.positions  # the text without words has no answer, so that no label is sure without any word
+    assert (
+        result.positions
+    )  # the text without words has no answer, so that no label is sure without any word
     own = np.array(found.read(text).indices)
-    every = [np.where(np.isin(np.arange(LENGTH), [i for i in range(4) if kept >> i & 1]), own, 0) for kept in range(16)]
+    every = [
+        np.where(np.isin(np.arange(LENGTH), [i for i in range(4) if kept >> i & 1]), own, 0)
+        for kept in range(16)
+    ]
     with np.errstate(all="ignore"):
         winners = dict(enumerate(answers(module, np.array(every))))
     keeps = {
-        kept: np.isfinite(row).all() and LABELS[int(row.argmax())] == result.label for kept, row in winners.items()
+        kept: np.isfinite(row).all() and LABELS[int(row.argmax())] == result.label
+        for kept, row in winners.items()
     }
 
     def suffices(chosen):
@@ -460,7 +513,9 @@ def test_what_a_mean_over_a_mask_answers_is_proved_of_the_module():
 
 
 def test_no_set_moves_the_coordinate_that_counts_words():
-    """Whether a word is counted hangs on the word: a ball of vectors, or a box from padding to words, would move it."""
+    """Whether a word is counted hangs on the word: a ball of vectors, or a box from padding to
+    words, would move it.
+    """
     found = imported(seeded(lambda: Averaged(MASKED["at least one"])))
     (column,) = found.meta["import"]["still"]
     assert found.table[:, column].tolist() == [0.0] + [1.0] * (MANY - 1)
@@ -469,12 +524,23 @@ def test_no_set_moves_the_coordinate_that_counts_words():
             sf.explain(found, "w1 w2", perturbation=perturbation, **more)
     center = found.embed(found.read("w1 w2"))
     wide = np.where(np.arange(center.shape[1]) == column, 0.0, 0.1)
-    assert sf.explain(found, "w1 w2", perturbation=sf.Boxes(center - wide, center + wide)).status == "optimal"
+    assert (
+        sf.explain(found, "w1 w2", perturbation=sf.Boxes(center - wide, center + wide)).status
+        == "optimal"
+    )
     with pytest.raises(sf.InputError, match=f"boxes without extent in the coordinates {column}"):
         sf.explain(found, "w1 w2", perturbation=sf.Boxes(center - 0.1, center + 0.1))
-    for perturbation in (sf.KNNBox(2), sf.KNNHull(2), sf.WordSwap({"w1": ["w7"]}), sf.EpsilonBall(0.0)):
+    for perturbation in (
+        sf.KNNBox(2),
+        sf.KNNHull(2),
+        sf.WordSwap({"w1": ["w7"]}),
+        sf.EpsilonBall(0.0),
+    ):
         assert sf.explain(found, "w1 w2", perturbation=perturbation).status == "optimal"
-    assert sf.explain(found, "w1 w2", perturbation=sf.Deletion(), padding="feature").status == "optimal"
+    assert (
+        sf.explain(found, "w1 w2", perturbation=sf.Deletion(), padding="feature").status
+        == "optimal"
+    )
 
 
 def test_what_a_saved_model_says_of_such_coordinates_is_kept(tmp_path):
@@ -498,7 +564,8 @@ UNEQUAL = {
     ),
     "padding's vector divided by no words": (
         lambda self, words: self.embedding(words).sum(1) / (words != 0).sum(1, keepdim=True),
-        r"div.Tensor at the top .*what padding adds is divided by zero: take at least 1, as clamp\(min=1\) does",
+        (r"div.Tensor at the top .*what padding adds is divided by zero: take at least 1, as "
+            r"clamp\(min=1\) does"),
     ),
     "a number of words that may be below zero": (
         lambda self, words: divided(self, words, lambda mask: mask.sum(1) - 2),
@@ -536,13 +603,17 @@ def test_what_is_no_mean_over_words_is_refused_with_the_reason(name):
 @pytest.mark.parametrize("between", [nn.Tanh, nn.GELU, nn.Sigmoid])
 def test_a_mean_over_a_mask_before_smooth_activations_is_refused(between):
     """Then the scores times the number of words are not the network on the sum."""
-    with pytest.raises(ModelError, match=r"exact only with activations of straight pieces.*sf\.from_function"):
+    with pytest.raises(
+        ModelError, match=r"exact only with activations of straight pieces.*sf\.from_function"
+    ):
         imported(seeded(lambda: Averaged(MASKED["at least one"], between)))
 
 
 def test_smooth_activations_before_a_mean_over_a_mask_are_no_obstacle():
     def mean(self, words):
-        return torch.tanh(self.zeroed(words)).sum(1) / (words != 0).sum(1, keepdim=True).clamp(min=1)
+        return torch.tanh(self.zeroed(words)).sum(1) / (words != 0).sum(1, keepdim=True).clamp(
+            min=1
+        )
 
     module = seeded(lambda: Averaged(mean)).double().eval()
     found = imported(module)
@@ -588,7 +659,9 @@ def test_a_sum_that_leaves_padding_out_is_a_sum_with_zeros(left_out):
 
 
 def test_a_maximum_that_leaves_padding_out_is_refused():
-    with pytest.raises(ModelError, match=r"embedding_bag\S* at bag \(EmbeddingBag.*padding_idx leaves words out"):
+    with pytest.raises(
+        ModelError, match=r"embedding_bag\S* at bag \(EmbeddingBag.*padding_idx leaves words out"
+    ):
         imported(Bag("max", padding_idx=0))
 
 
@@ -597,8 +670,14 @@ def test_a_mean_that_leaves_padding_out_is_the_same_network_times_the_number_of_
     with torch.no_grad():
         module.bag.weight[0] = 5.0  # which PyTorch never adds, whatever stands there
     found = imported(module)
-    rng, rows = np.random.default_rng(0), []
-    for count in [0, 1, 2, *range(1, found.length + 1)] * 8:  # the text without words too: PyTorch's mean is zero there
+    rng = np.random.default_rng(0)
+    rows = []
+    for count in [
+        0,
+        1,
+        2,
+        *range(1, found.length + 1),
+    ] * 8:  # the text without words too: PyTorch's mean is zero there
         row = np.zeros(found.length, dtype=np.int64)
         row[rng.permutation(found.length)[:count]] = rng.integers(1, MANY, count)
         rows.append(row)
@@ -644,7 +723,9 @@ def test_a_module_of_vectors_takes_an_embedding():
 
 
 def test_vectors_that_are_shortened_when_looked_up_are_refused():
-    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1)))
+    module = seeded(
+        lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1))
+    )
     module.first.max_norm = 1.0
     with pytest.raises(ModelError, match=r"at first .Embedding.*max_norm shortens"):
         imported(module)
@@ -653,7 +734,9 @@ def test_vectors_that_are_shortened_when_looked_up_are_refused():
 @pytest.mark.parametrize("words", [WORDS[:-1], [*WORDS, "one more"]])
 def test_a_vocabulary_that_does_not_fit_the_table_is_refused(words):
     module = seeded(lambda: Bag("sum"))
-    with pytest.raises(ModelError, match=f"the table has 24 rows but the vocabulary has {len(words)} words"):
+    with pytest.raises(
+        ModelError, match=f"the table has 24 rows but the vocabulary has {len(words)} words"
+    ):
         sf.from_torch(module, vocabulary=words, labels=LABELS, length=LENGTH)
 
 
@@ -671,14 +754,18 @@ def test_a_vocabulary_may_be_a_mapping():
 class Ended(nn.Module):
     def __init__(self, outputs, function):
         super().__init__()
-        self.layers = nn.Sequential(nn.Embedding(len(WORDS), 3), nn.Flatten(), nn.Linear(3 * LENGTH, outputs))
+        self.layers = nn.Sequential(
+            nn.Embedding(len(WORDS), 3), nn.Flatten(), nn.Linear(3 * LENGTH, outputs)
+        )
         self.function = function
 
     def forward(self, words):
         return self.function(self.layers(words))
 
 
-@pytest.mark.parametrize("end", [lambda z: z, lambda z: z.softmax(1), lambda z: F.log_softmax(z, -1)])
+@pytest.mark.parametrize(
+    "end", [lambda z: z, lambda z: z.softmax(1), lambda z: F.log_softmax(z, -1)]
+)
 def test_a_last_softmax_is_left_away(end):
     module = seeded(lambda: Ended(3, end)).double()
     classifier = imported(module, labels=["a", "b", "c"])
@@ -688,7 +775,9 @@ def test_a_last_softmax_is_left_away(end):
     assert not classifier.network.curved
 
 
-@pytest.mark.parametrize("end", [lambda z: z, torch.sigmoid, lambda z: z.sigmoid()[:, 0], lambda z: z[:, 0]])
+@pytest.mark.parametrize(
+    "end", [lambda z: z, torch.sigmoid, lambda z: z.sigmoid()[:, 0], lambda z: z[:, 0]]
+)
 def test_a_single_output_is_the_score_of_the_second_label(end):
     module = seeded(lambda: Ended(1, end)).double()
     classifier = imported(module)
@@ -706,7 +795,9 @@ def test_a_softmax_over_one_output_is_no_order_of_labels():
 
 @pytest.mark.parametrize("end", [lambda z: torch.sigmoid(z).clamp(0.01, 0.99), F.hardsigmoid])
 def test_a_probability_that_no_sigmoid_ends_is_refused(end):
-    """It turns at 1/2, a score turns at 0: taken as a score every text would get the second label."""
+    """It turns at 1/2, a score turns at 0: taken as a score every text would get the
+    second label.
+    """
     with pytest.raises(ModelError, match="lies between 0 and 1 on all texts"):
         imported(seeded(lambda: Ended(1, end)))
 
@@ -765,19 +856,43 @@ REFUSED = {
     ),
     "attention": (
         Attention,
-        r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the text.*from_function",
+        (
+            r"matmul.*at middle \(Attention, test_import_torch.py line \d+\).*both depend on the "
+            r"text.*from_function"
+        ),
     ),
-    "multi-head attention": (lambda: nn.TransformerEncoderLayer(WIDTH, 2, 4, batch_first=True), "cannot be imported"),
+    "multi-head attention": (
+        lambda: nn.TransformerEncoderLayer(WIDTH, 2, 4, batch_first=True),
+        "cannot be imported",
+    ),
     "product": (lambda: Step(lambda x: x * x.roll(1, 1)), "middle .Step"),
-    "sort": (lambda: Step(lambda x: x.sort(1).values), "sort.*not among the operators that are known"),
+    "sort": (
+        lambda: Step(lambda x: x.sort(1).values),
+        "sort.*not among the operators that are known",
+    ),
     "rounding": (lambda: Step(lambda x: x.to(torch.int32) * 1.0), "rounds"),
-    "dropout that is on": (lambda: Step(lambda x: F.dropout(x, 0.5)), "this dropout is on in eval mode too"),
+    "dropout that is on": (
+        lambda: Step(lambda x: F.dropout(x, 0.5)),
+        "this dropout is on in eval mode too",
+    ),
     "mish": (lambda: nn.Mish(), "mish.*not among the operators that are known"),
-    "almost silu": (lambda: Step(lambda x: x * torch.sigmoid(1.1 * x)), r"mul.*middle \(Step.*both depend"),
-    "almost gelu": (lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x))), r"erf.*middle \(Step.*not among"),
-    "silu up to 7": (lambda: Step(lambda x: x * torch.sigmoid(x.clamp(-7, 7))), r"mul.*middle \(Step.*both depend"),
+    "almost silu": (
+        lambda: Step(lambda x: x * torch.sigmoid(1.1 * x)),
+        r"mul.*middle \(Step.*both depend",
+    ),
+    "almost gelu": (
+        lambda: Step(lambda x: 0.5 * x * (1 + torch.erf(x))),
+        r"erf.*middle \(Step.*not among",
+    ),
+    "silu up to 7": (
+        lambda: Step(lambda x: x * torch.sigmoid(x.clamp(-7, 7))),
+        r"mul.*middle \(Step.*both depend",
+    ),
     "softplus that jumps": (lambda: nn.Softplus(threshold=3), "its threshold of 3 makes it jump"),
-    "statistics of a batch": (lambda: Step(lambda x: F.batch_norm(x, None, None, training=True)), "cannot be imported"),
+    "statistics of a batch": (
+        lambda: Step(lambda x: F.batch_norm(x, None, None, training=True)),
+        "cannot be imported",
+    ),
 }
 
 
@@ -793,7 +908,9 @@ def test_a_way_that_depends_on_the_text_is_refused_with_its_line():
     def forked(x):
         return -x if x.sum() > 0 else x
 
-    with pytest.raises(ModelError, match=r"test_import_torch.py line \d+ .*must not depend on the values of a text"):
+    with pytest.raises(
+        ModelError, match=r"test_import_torch.py line \d+ .*must not depend on the values of a text"
+    ):
         imported(seeded(lambda: Body(Step(forked))))
 
 
@@ -804,7 +921,9 @@ def test_a_wrong_import_is_refused_with_the_largest_difference(monkeypatch):
     for name in ("relu6", "hardtanh"):
         monkeypatch.setitem(importer.RULES, name, lambda a: a.self.relu())
     module = seeded(lambda: Body(nn.Sequential(Step(lambda x: 5 * x), nn.ReLU6())))
-    with pytest.raises(ModelError, match=r"disagrees with the Body module: the largest difference is \d\.\d+ of"):
+    with pytest.raises(
+        ModelError, match=r"disagrees with the Body module: the largest difference is \d\.\d+ of"
+    ):
         imported(module)
 
 
@@ -855,7 +974,8 @@ def test_an_exported_program_and_its_file(tmp_path):
     program = export(module, words)
     torch.export.save(program, tmp_path / "model.pt2")
     digests = {
-        imported(given).digest for given in (module, program, tmp_path / "model.pt2", str(tmp_path / "model.pt2"))
+        imported(given).digest
+        for given in (module, program, tmp_path / "model.pt2", str(tmp_path / "model.pt2"))
     }
     assert len(digests) == 1
     assert imported(tmp_path / "model.pt2").meta["import"]["from"] == "model.pt2"
@@ -901,9 +1021,13 @@ class Trap:
 
 
 def rewritten(folder, change, module=None):
-    """A good file with the entries (by their names below the top folder) changed by `change(entries)`."""
+    """A good file with the entries (by their names below the top folder) changed by
+    `change(entries)`.
+    """
     module = seeded(Kim) if module is None else module
-    torch.export.save(export(module.eval(), torch.zeros(1, LENGTH, dtype=torch.long)), folder / "good.pt2")
+    torch.export.save(
+        export(module.eval(), torch.zeros(1, LENGTH, dtype=torch.long)), folder / "good.pt2"
+    )
     with zipfile.ZipFile(folder / "good.pt2") as good:
         entries = {name.partition("/")[2]: good.read(name) for name in good.namelist()}
     change(entries)
@@ -922,11 +1046,14 @@ def edited(name, edit):
     return change
 
 
-WEIGHTS, CONSTANTS = "data/weights/model_weights_config.json", "data/constants/model_constants_config.json"
+WEIGHTS = "data/weights/model_weights_config.json"
+CONSTANTS = "data/constants/model_constants_config.json"
 
 
 def test_a_file_that_is_written_again_is_read(tmp_path):
-    assert imported(rewritten(tmp_path, lambda entries: None)).digest == imported(seeded(Kim)).digest
+    assert (
+        imported(rewritten(tmp_path, lambda entries: None)).digest == imported(seeded(Kim)).digest
+    )
 
 
 def traps(trap):
@@ -946,7 +1073,12 @@ def traps(trap):
 
     def constant(path, use_pickle):
         def change(entries):
-            entry = {"path_name": path, "is_param": False, "use_pickle": use_pickle, "tensor_meta": None}
+            entry = {
+                "path_name": path,
+                "is_param": False,
+                "use_pickle": use_pickle,
+                "tensor_meta": None,
+            }
             edited(CONSTANTS, lambda data: data["config"].update(trap=entry))(entries)
             entries[f"data/constants/{path}"] = pickled
 
@@ -965,7 +1097,10 @@ def traps(trap):
         "a pickled constant": constant("tensor_0", True),
         "old weights": legacy("data/weights/model.pt"),
         "old constants": legacy("data/constants/model.pt"),
-        "the oldest format": lambda e: (e.clear(), e.update({"serialized_state_dict.pt": pickled, "version": b"8.14"})),
+        "the oldest format": lambda e: (
+            e.clear(),
+            e.update({"serialized_state_dict.pt": pickled, "version": b"8.14"}),
+        ),
         "a second model": lambda e: e.update({"models/other.json": e["models/model.json"]}),
         "compiled code": legacy("data/aotinductor/model/x.so"),
     }
@@ -982,7 +1117,9 @@ def test_a_trap_in_an_exported_file_is_not_sprung(kind, tmp_path):
 def test_a_pickle_that_is_not_needed_is_not_looked_at(tmp_path):
     """torch.export.save adds the example inputs as a pickle."""
     trap = pickle.dumps(Trap(tmp_path / "sprung"))
-    file = rewritten(tmp_path, lambda entries: entries.update({"data/sample_inputs/model.pt": trap}))
+    file = rewritten(
+        tmp_path, lambda entries: entries.update({"data/sample_inputs/model.pt": trap})
+    )
     assert imported(file).digest == imported(seeded(Kim)).digest
     assert not (tmp_path / "sprung").exists()
 
@@ -1000,32 +1137,67 @@ def text(value):
 
 
 HOSTILE = {
-    "Python's own functions": (first_node(target="torch.os.system", inputs=text("touch sprung")), "torch.os.system"),
+    "Python's own functions": (
+        first_node(target="torch.os.system", inputs=text("touch sprung")),
+        "torch.os.system",
+    ),
     "a function of PyTorch": (first_node(target="torch.load", inputs=text("x")), "'torch.load'"),
-    "an operator that reads files": (first_node(target="torch.ops.aten.from_file.default"), "from_file.default"),
-    "an operator of somebody": (first_node(target="torch.ops.other.op.default"), "no operator that is known"),
-    "private names": (first_node(target="torch.ops.aten.__class__.default"), "no operator that is known"),
-    "whatever lies in memory": (first_node(target="torch.ops.aten.empty.memory_format"), "no operator that is known"),
-    "an operator unknown here": (first_node(target="torch.ops.aten.lstm.input"), "a recurrent layer multiplies"),
+    "an operator that reads files": (
+        first_node(target="torch.ops.aten.from_file.default"),
+        "from_file.default",
+    ),
+    "an operator of somebody": (
+        first_node(target="torch.ops.other.op.default"),
+        "no operator that is known",
+    ),
+    "private names": (
+        first_node(target="torch.ops.aten.__class__.default"),
+        "no operator that is known",
+    ),
+    "whatever lies in memory": (
+        first_node(target="torch.ops.aten.empty.memory_format"),
+        "no operator that is known",
+    ),
+    "an operator unknown here": (
+        first_node(target="torch.ops.aten.lstm.input"),
+        "a recurrent layer multiplies",
+    ),
     "a formula as an argument": (
-        first_node(inputs=[{"name": "x", "kind": 1, "arg": {"as_sym_int": {"as_expr": {"expr_str": "exit()"}}}}]),
+        first_node(
+            inputs=[
+                {"name": "x", "kind": 1, "arg": {"as_sym_int": {"as_expr": {"expr_str": "exit()"}}}}
+            ]
+        ),
         "takes a sym int",
     ),
-    "a graph as an argument": (first_node(inputs=[{"name": "x", "kind": 1, "arg": {"as_graph": {}}}]), "takes a graph"),
+    "a graph as an argument": (
+        first_node(inputs=[{"name": "x", "kind": 1, "arg": {"as_graph": {}}}]),
+        "takes a graph",
+    ),
     "an object as an input": (
         edited(
             "models/model.json",
-            lambda data: data["graph_module"]["signature"]["input_specs"].append({"custom_obj": {}}),
+            lambda data: data["graph_module"]["signature"]["input_specs"].append(
+                {"custom_obj": {}}
+            ),
         ),
         "takes custom_obj as an input",
     ),
-    "JSON without end": (lambda entries: entries.update({"models/model.json": b"[" * 100_000}), "no file of torch"),
-    "JSON of another kind": (lambda entries: entries.update({"models/model.json": b"[]"}), "no file of torch"),
+    "JSON without end": (
+        lambda entries: entries.update({"models/model.json": b"[" * 100_000}),
+        "no file of torch",
+    ),
+    "JSON of another kind": (
+        lambda entries: entries.update({"models/model.json": b"[]"}),
+        "no file of torch",
+    ),
 }
 
 
 @pytest.mark.parametrize(("change", "message"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_an_operator_or_argument_that_is_not_listed_is_refused(change, message, tmp_path, monkeypatch):
+def test_an_operator_or_argument_that_is_not_listed_is_refused(
+    change, message, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match=message):
         imported(rewritten(tmp_path, change))
@@ -1059,12 +1231,18 @@ def whole(*sizes):
 
 
 LARGE = {
-    "a shape beyond what is stored": (first_weight(sizes=whole(10**6, 10**6)), "numbers are stored"),
+    "a shape beyond what is stored": (
+        first_weight(sizes=whole(10**6, 10**6)),
+        "numbers are stored",
+    ),
     "one number for all": (
         first_weight(sizes=whole(10**6, 10**6), strides=whole(0, 0)),
         "numbers are stored",
     ),
-    "an offset beyond what is stored": (first_weight(storage_offset={"as_int": 10**9}), "numbers are stored"),
+    "an offset beyond what is stored": (
+        first_weight(storage_offset={"as_int": 10**9}),
+        "numbers are stored",
+    ),
     "strides beyond what is stored": (first_weight(strides=whole(10**9, 1)), "numbers are stored"),
     "negative sizes": (first_weight(sizes=whole(-1, -1)), "a size is"),
     "half precision": (first_weight(dtype=6), "half precision"),
@@ -1082,9 +1260,9 @@ LARGE = {
                         "outputs": [{"as_tensor": {"name": "large"}}],
                     }
                 )
-                or _["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"].update(
-                    name="large"
-                )
+                or _["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"][
+                    "as_tensor"
+                ].update(name="large")
             )
         ),
         "gives 200000000000 numbers",
@@ -1100,7 +1278,10 @@ def test_sizes_are_compared_with_what_is_there(change, message, tmp_path):
 
 def test_compressed_entries_are_refused(tmp_path):
     good = rewritten(tmp_path, lambda entries: None)
-    with zipfile.ZipFile(good) as archive, zipfile.ZipFile(tmp_path / "zip.pt2", "w", zipfile.ZIP_DEFLATED) as other:
+    with (
+        zipfile.ZipFile(good) as archive,
+        zipfile.ZipFile(tmp_path / "zip.pt2", "w", zipfile.ZIP_DEFLATED) as other,
+    ):
         for name in archive.namelist():
             other.writestr(name, archive.read(name))
     with pytest.raises(ModelError, match="is compressed"):
@@ -1153,7 +1334,9 @@ def test_padding_that_would_be_divided_by_zero_goes_as_a_refusal_says():
 
 
 def test_long_vectors_may_be_shortened_once_as_a_refusal_says():
-    module = seeded(lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1)))
+    module = seeded(
+        lambda: Summed(lambda self, w: torch.cat([self.first(w), self.second(w)], 2).sum(1))
+    )
     module.first.max_norm = 1.0
     rows = np.arange(MANY)[:, None].repeat(LENGTH, 1)
     theirs = answers(module, rows)
@@ -1165,7 +1348,10 @@ def test_long_vectors_may_be_shortened_once_as_a_refusal_says():
 
 def test_a_network_that_is_refused_can_be_asked_as_the_refusal_says():
     module = seeded(lambda: Recurrent(nn.LSTM)).eval()
-    with pytest.raises(ModelError, match=r"it can be asked as it is: sf\.from_function\(predict, labels=\[\.\.\.\]\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"it can be asked as it is: sf\.from_function\(predict, labels=\[\.\.\.\]\)",
+    ):
         imported(module)
     number = {word: i for i, word in enumerate(WORDS)}
 

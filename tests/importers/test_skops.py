@@ -24,7 +24,11 @@ from suffice.cli import main
 from suffice.errors import MissingExtra, ModelError
 from suffice.importers.named import load_any
 
-GOOD = ["The soup was warm and the bread fresh", "A kind waiter brought fresh bread", "Loved the warm soup"]
+GOOD = [
+    "The soup was warm and the bread fresh",
+    "A kind waiter brought fresh bread",
+    "Loved the warm soup",
+]
 BAD = ["The soup was cold and the bread stale", "A rude waiter forgot us", "Hated the cold soup"]
 TEXT = "The waiter was kind, but the soup was cold"
 
@@ -45,7 +49,8 @@ def fitted(vectorizer: Any, model: Any) -> Pipeline:
 def test_a_file_answers_as_the_pipeline_that_was_saved(model, tmp_path):
     pipeline = fitted(TfidfVectorizer(), model)
     skops.io.dump(pipeline, tmp_path / "model.skops")
-    found, given = load_any(tmp_path / "model.skops"), sf.from_sklearn(pipeline)
+    found = load_any(tmp_path / "model.skops")
+    given = sf.from_sklearn(pipeline)
     assert found.meta["import"]["way"] == given.meta["import"]["way"]
     for text in GOOD + BAD:
         assert found.predict(text).scores == given.predict(text).scores
@@ -63,7 +68,9 @@ def test_types_that_are_not_trusted_are_refused_by_name(tmp_path):
     with pytest.raises(ModelError, match=r"not trusted: .*Louder"):
         load_any(tmp_path / "model.skops")
     skops.io.dump(fitted(TfidfVectorizer(), RandomForestClassifier(5)), tmp_path / "forest.skops")
-    with pytest.raises(ModelError, match=r"not trusted: sklearn.tree"):  # skops itself does not trust them
+    with pytest.raises(
+        ModelError, match=r"not trusted: sklearn.tree"
+    ):  # skops itself does not trust them
         load_any(tmp_path / "forest.skops")
 
 
@@ -85,13 +92,19 @@ def test_what_is_no_such_file_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["model.pkl", "model.pickle", "model.joblib"])
 def test_a_pickle_is_never_loaded(name, tmp_path):
     (tmp_path / name).write_bytes(pickle.dumps(fitted(TfidfVectorizer(), LogisticRegression())))
-    with pytest.raises(ModelError, match="is a pickle, and loading a pickle runs whatever code is in it"):
+    with pytest.raises(
+        ModelError, match="is a pickle, and loading a pickle runs whatever code is in it"
+    ):
         load_any(tmp_path / name)
 
 
-@pytest.mark.parametrize(("name", "save"), [("model.joblib", joblib.dump), ("a model.pkl", pickled)])
+@pytest.mark.parametrize(
+    ("name", "save"), [("model.joblib", joblib.dump), ("a model.pkl", pickled)]
+)
 def test_a_pickle_is_refused_with_the_line_that_converts_it(name, save, tmp_path):
-    """The line is run as it stands, by a shell: the file that it makes answers as the pipeline does."""
+    """The line is run as it stands, by a shell: the file that it makes answers as the pipeline
+    does.
+    """
     pipeline = fitted(TfidfVectorizer(), LogisticRegression())
     save(pipeline, tmp_path / name)
     with pytest.raises(ModelError) as caught:
@@ -110,7 +123,9 @@ def test_a_pickle_is_refused_in_python_with_what_to_do(name, tmp_path):
     for path in (tmp_path / name, str(tmp_path / name)):
         with pytest.raises(ModelError, match=r"is a pickle, .* python -c .*skops\.io\.dump"):
             sf.from_sklearn(path)
-        with pytest.raises(ModelError, match=r"give a pipeline itself to sf\.from_sklearn; .*convert it"):
+        with pytest.raises(
+            ModelError, match=r"give a pipeline itself to sf\.from_sklearn; .*convert it"
+        ):
             sf.load(path)
 
 

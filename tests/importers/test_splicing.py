@@ -1,4 +1,6 @@
-"""Token ids put together word by word are those that the tokenizer gives, or the tokenizer is asked."""
+"""Token ids put together word by word are those that the tokenizer gives, or the tokenizer is
+asked.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,25 @@ from tests.importers.test_huggingface import TEXTS, byte_level, wordpiece
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
-ODD = ["", " ", "a  film", "film\tnever", "film\nbores ", "\u00a0film", "a\0b", "bores\u0301 \u0301", "caf\u00e9 BORES"]
-ODD += ["[MASK] film", "film[MASK]", "<mask> film <mask>", "the\u3000year", "\u2581film", "it's 'the' worst-film!!"]
+ODD = [
+    "",
+    " ",
+    "a  film",
+    "film\tnever",
+    "film\nbores ",
+    "\u00a0film",
+    "a\0b",
+    "bores\u0301 \u0301",
+    "caf\u00e9 BORES",
+]
+ODD += [
+    "[MASK] film",
+    "film[MASK]",
+    "<mask> film <mask>",
+    "the\u3000year",
+    "\u2581film",
+    "it's 'the' worst-film!!",
+]
 
 
 def fast(model, before, **more):
@@ -24,7 +43,9 @@ def fast(model, before, **more):
 
 def words():
     found = sorted({word for text in TEXTS for word in text.split()})
-    model = tokenizers.models.WordLevel({"?": 0} | {word: i for i, word in enumerate(found, 1)}, unk_token="?")
+    model = tokenizers.models.WordLevel(
+        {"?": 0} | {word: i for i, word in enumerate(found, 1)}, unk_token="?"
+    )
     return fast(model, tokenizers.pre_tokenizers.WhitespaceSplit(), unk_token="?")
 
 
@@ -45,7 +66,10 @@ def across():
 
 
 def late():
-    steps = [tokenizers.pre_tokenizers.ByteLevel(use_regex=False), tokenizers.pre_tokenizers.WhitespaceSplit()]
+    steps = [
+        tokenizers.pre_tokenizers.ByteLevel(use_regex=False),
+        tokenizers.pre_tokenizers.WhitespaceSplit(),
+    ]
     return merging(tokenizers.pre_tokenizers.Sequence(steps))
 
 
@@ -81,7 +105,12 @@ NOT_LOCAL = {
 
 def some_texts(count=300):
     rng = random.Random(5)
-    pool = [word for text in TEXTS for word in text.split()] + ["[MASK]", "<mask>", "<mask2>", "zzz"]
+    pool = [word for text in TEXTS for word in text.split()] + [
+        "[MASK]",
+        "<mask>",
+        "<mask2>",
+        "zzz",
+    ]
     made = [" ".join(rng.choices(pool, k=rng.randint(1, 12))) for _ in range(count)]
     return [*ODD, *made, *ODD, "film " * 60]
 
@@ -102,7 +131,8 @@ def test_the_ids_are_those_of_the_tokenizer(build, limit):
 
 @pytest.mark.parametrize("build", LOCAL.values(), ids=LOCAL)
 def test_texts_of_known_words_are_not_tokenised_again(build):
-    splitter, splicer = build(), None
+    splitter = build()
+    splicer = None
     splicer = Splicer(splitter, None)
     splicer(TEXTS)
     assert splicer.local
@@ -133,7 +163,9 @@ def test_a_tokenizer_that_is_not_what_it_says_is_found_out():
 
         def __call__(self, texts, **more):
             found = dict(self.inner(texts, **more))
-            return found | {"input_ids": [[n + i for i, n in enumerate(row)] for row in found["input_ids"]]}
+            return found | {
+                "input_ids": [[n + i for i, n in enumerate(row)] for row in found["input_ids"]]
+            }
 
     liar = Liar()
     splicer = Splicer(liar, None)

@@ -1,4 +1,6 @@
-"""read_vectors: GloVe, word2vec and gensim give the same table; a file that is damaged says where."""
+"""read_vectors: GloVe, word2vec and gensim give the same table; a file that is damaged
+says where.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,20 @@ def keyed(words: list[str] = WORDS, table: np.ndarray = TABLE) -> Any:
 
 
 def glove(path: Path, words: list[str] = WORDS, table: np.ndarray = TABLE) -> Path:
-    lines = [" ".join([word, *(repr(float(x)) for x in row)]) for word, row in zip(words, table, strict=True)]
+    lines = [
+        " ".join([word, *(repr(float(x)) for x in row)])
+        for word, row in zip(words, table, strict=True)
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     return path
 
 
-def same(found: tuple[tuple[str, ...], np.ndarray], words: list[str], table: np.ndarray, atol: float = 0.0) -> None:
+def same(
+    found: tuple[tuple[str, ...], np.ndarray],
+    words: list[str],
+    table: np.ndarray,
+    atol: float = 0.0,
+) -> None:
     assert found[0] == ("<PAD>", "<UNK>", *words)
     assert not found[1][:2].any()
     np.testing.assert_allclose(found[1][2:], table, rtol=0, atol=atol)
@@ -65,12 +75,19 @@ def test_what_gensim_writes_in_the_format_of_word2vec(name, packed, tmp_path):
 def test_the_first_words_only(tmp_path):
     keyed(PLAIN, ROWS).save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
     keyed(PLAIN, ROWS).save_word2vec_format(str(tmp_path / "v.txt"))
-    for source in (tmp_path / "v.bin", tmp_path / "v.txt", keyed(PLAIN, ROWS), glove(tmp_path / "g", PLAIN, ROWS)):
+    for source in (
+        tmp_path / "v.bin",
+        tmp_path / "v.txt",
+        keyed(PLAIN, ROWS),
+        glove(tmp_path / "g", PLAIN, ROWS),
+    ):
         same(sf.read_vectors(source, limit=2), PLAIN[:2], ROWS[:2], atol=1e-6)
 
 
 def test_padding_and_unknown_of_the_file_are_kept():
-    words, table = sf.read_vectors(keyed(["<unk>", "a"], np.ones((2, 3), np.float32)), unknown="<unk>")
+    words, table = sf.read_vectors(
+        keyed(["<unk>", "a"], np.ones((2, 3), np.float32)), unknown="<unk>"
+    )
     assert words == ("<PAD>", "<unk>", "a")
     assert table.tolist() == [[0, 0, 0], [1, 1, 1], [1, 1, 1]]
 
@@ -82,7 +99,13 @@ def test_a_classifier_takes_them():
     np.testing.assert_array_equal(classifier.embed(classifier.read(["the"]))[0], TABLE[0])
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r "), min_size=1), min_size=1, unique=True))
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\n\r "), min_size=1),
+        min_size=1,
+        unique=True,
+    )
+)
 def test_any_word_comes_back(tmp_path_factory, words):
     table = np.arange(len(words) * 3.0).reshape(-1, 3) + 0.5
     path = glove(tmp_path_factory.getbasetemp() / "any.txt", words, table)
@@ -96,7 +119,10 @@ DAMAGED = {
     "no word": ("a 1 2\n1 2\n", "line 2"),
     "an empty line": ("a 1 2\n\nb 1 2\n", "line 2"),
     "twice": ("a 1 2\nb 1 2\na 3 4\n", "line 3: 'a' has a vector on line 1 already"),
-    "not finite": ("a 1 2\nb nan 2\n", "line 2: the vector of 'b' holds a value that is not a finite"),
+    "not finite": (
+        "a 1 2\nb nan 2\n",
+        "line 2: the vector of 'b' holds a value that is not a finite",
+    ),
     "infinite": ("a 1 2\nb inf 2\n", "line 2: the vector of 'b'"),
     "empty": ("", "no word vectors"),
     "header alone": ("2 3\n", "should hold 2 words.*holds 0"),
@@ -161,7 +187,9 @@ def test_a_file_that_is_not_there_is_named():
 # --- files that ask for more than they hold ---
 
 
-@pytest.mark.parametrize("header", [b"3 1000000000000\n", b"1000000000 10000\n", b"3 999999999999999999\n"])
+@pytest.mark.parametrize(
+    "header", [b"3 1000000000000\n", b"1000000000 10000\n", b"3 999999999999999999\n"]
+)
 def test_counts_that_a_binary_file_declares_are_compared_with_a_limit(header, tmp_path):
     (tmp_path / "x.bin").write_bytes(header + b"the " + bytes(16))
     with pytest.raises(InputError, match=r"declares .* vectors of .* numbers: at most"):

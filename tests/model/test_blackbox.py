@@ -1,4 +1,6 @@
-"""Black boxes: words and changed texts, bad functions, numbers that move, files of answers, certificates, tests."""
+"""Black boxes: words and changed texts, bad functions, numbers that move, files of answers,
+certificates, tests.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from suffice.model.text import Writer, rewritten, written
 from suffice.proof import draws as drawing
 from suffice.proof.certificate import Certificate
 from suffice.proof.draws import draws
-from suffice.proof.replay.question import all_texts, count_of
+from suffice.proof.replay.given_question import all_texts, count_of
 from suffice.render.guarantee import certified
 from tests.blackboxes import SWAPS, WORDS, Truth, box, is_true, mask
 from tests.forging import forged
@@ -88,7 +90,10 @@ def test_a_changed_text_is_the_original_with_spaces_mended(source, new, expected
 def test_what_is_left_is_never_fused_to_new_words():
     rng = np.random.default_rng(0)
     for _ in range(300):
-        pieces = [str(rng.choice(["a", "good", ",", "(", ")", "film's", "!", " ", "  "])) for _ in range(8)]
+        pieces = [
+            str(rng.choice(["a", "good", ",", "(", ")", "film's", "!", " ", "  "]))
+            for _ in range(8)
+        ]
         source = "x" + "".join(pieces)
         text = written(source)
         out = [int(i) for i in np.flatnonzero(rng.random(len(text.words)) < 0.4)]
@@ -115,11 +120,16 @@ def test_all_texts_are_written_as_one_by_one():
     for _ in range(200):
         text = written("x" + "".join(rng.choice(signs, size=8)))
         count = len(text.words)
-        options = [tuple({str(new) for new in rng.choice(["", "new", "!"], size=2)}) for _ in range(count)]
+        options = [
+            tuple({str(new) for new in rng.choice(["", "new", "!"], size=2)}) for _ in range(count)
+        ]
         free = np.flatnonzero(rng.random(count) < 0.6).tolist()
         limit = int(rng.integers(0, len(free) + 1))
         changes = product(*((None, *options[i]) for i in free))
-        news = [{i: new for i, new in zip(free, change, strict=True) if new is not None} for change in changes]
+        news = [
+            {i: new for i, new in zip(free, change, strict=True) if new is not None}
+            for change in changes
+        ]
         wanted = [rewritten(text, new) for new in news if len(new) <= limit]
         assert sorted(all_texts(text, options, free, limit)) == sorted(wanted)
         assert len(wanted) == count_of(options, free, limit)
@@ -182,7 +192,9 @@ class Unready:
         self.texts = texts
 
     def __array__(self, dtype=None, copy=None):
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
 
 
 def test_a_function_may_use_its_array_again():
@@ -192,7 +204,9 @@ def test_a_function_may_use_its_array_again():
         kept[: len(texts)] = [[0.0, 1.0] if "good" in text else [1.0, 0.0] for text in texts]
         return kept[: len(texts)]
 
-    result = sf.explain(sf.from_function(predict, LABELS), "a good film", perturbation=sf.Deletion())
+    result = sf.explain(
+        sf.from_function(predict, LABELS), "a good film", perturbation=sf.Deletion()
+    )
     assert [word.text for word in result.words] == ["good"]
 
 
@@ -200,12 +214,27 @@ def test_a_function_may_use_its_array_again():
     ("predict", "words"),
     [
         (lambda texts: np.zeros((len(texts), 3)), r"\(\d+, 2\), not \(\d+, 3\)"),
-        (lambda texts: np.zeros(len(texts)), r"one number for each text \(0 for the first\).*'yes'.*column_stack"),
-        (lambda texts: np.full((len(texts), 1), 0.25), r"one number for each text \(0.25 for the first\)"),
-        (lambda texts: np.array(["yes"] * len(texts)), r"a label for each text \('yes' for the first\).*predict_proba"),
+        (
+            lambda texts: np.zeros(len(texts)),
+            r"one number for each text \(0 for the first\).*'yes'.*column_stack",
+        ),
+        (
+            lambda texts: np.full((len(texts), 1), 0.25),
+            r"one number for each text \(0.25 for the first\)",
+        ),
+        (
+            lambda texts: np.array(["yes"] * len(texts)),
+            r"a label for each text \('yes' for the first\).*predict_proba",
+        ),
         (lambda texts: ["perhaps"] * len(texts), "a label for each text.*predict_proba"),
-        (lambda texts: np.ones(len(texts), dtype=np.int64), r"a label for each text \(1 for the first\)"),
-        (lambda texts: np.ones((len(texts), 2, 1)), "a row for each text and a column for each label"),
+        (
+            lambda texts: np.ones(len(texts), dtype=np.int64),
+            r"a label for each text \(1 for the first\)",
+        ),
+        (
+            lambda texts: np.ones((len(texts), 2, 1)),
+            "a row for each text and a column for each label",
+        ),
         (lambda texts: [["a", "b"] for _ in texts], "array of numbers"),
         (lambda texts: np.full((len(texts), 2), 1j), "complex numbers have no order"),
         (Unready, "array of numbers.*detach"),
@@ -214,7 +243,10 @@ def test_a_function_may_use_its_array_again():
         (lambda texts: [[0.0, np.inf]] * len(texts), "not a finite number"),
         (lambda texts: 1 / 0, "failed on .* ZeroDivisionError"),
         (lambda texts: np.random.default_rng().random((len(texts), 2)), "not deterministic"),
-        (lambda texts: np.array([[len(texts) / 10, 0.0]] * len(texts)), "change by .* with the batch"),
+        (
+            lambda texts: np.array([[len(texts) / 10, 0.0]] * len(texts)),
+            "change by .* with the batch",
+        ),
     ],
 )
 def test_a_bad_function_gets_one_clear_sentence(predict, words):
@@ -258,7 +290,10 @@ def test_labels_of_any_kind_are_plain_strings_in_every_answer(labels, names, tmp
     assert found.overall.asked == 2
     result = sf.explain(box, texts[0])
     assert f"the label {names[1]!r}," in str(result)
-    assert sf.contrast(box, texts[0], towards=labels[0], perturbation=sf.Deletion()).flip.label == names[0]
+    assert (
+        sf.contrast(box, texts[0], towards=labels[0], perturbation=sf.Deletion()).flip.label
+        == names[0]
+    )
 
 
 def test_labels_of_a_network_are_plain_strings_too(tiny):
@@ -270,8 +305,12 @@ def test_labels_of_a_network_are_plain_strings_too(tiny):
 
 
 def test_whole_numbers_for_labels_are_votes_and_no_probabilities():
-    """As `to_categorical` of a label makes them; a program that knows how sure it is gives fractions."""
-    box = sf.from_function(lambda texts: [[0, 1] if "good" in text else [1, 0] for text in texts], LABELS, "votes")
+    """As `to_categorical` of a label makes them; a program that knows how sure it is gives
+    fractions.
+    """
+    box = sf.from_function(
+        lambda texts: [[0, 1] if "good" in text else [1, 0] for text in texts], LABELS, "votes"
+    )
     result = sf.explain(box, "a good film", perturbation=sf.Deletion())
     assert box.predict("a good film").probabilities is None
     assert "hand in its predict_proba" in " ".join(result.meta["asked"]["notes"])
@@ -285,11 +324,26 @@ def test_only_what_adds_up_to_one_is_a_probability():
     box = sf.from_function(shares, LABELS, "shares")
     assert box.predict("good").probabilities == (0.25, 0.75)
     assert good().predict("good").probabilities is None
-    assert sf.from_function(lambda texts: 2 * shares(texts), LABELS, "twice").predict("good").probabilities is None
+    assert (
+        sf.from_function(lambda texts: 2 * shares(texts), LABELS, "twice")
+        .predict("good")
+        .probabilities
+        is None
+    )
 
 
 def test_labels_and_settings_that_make_no_sense_are_refused():
-    for labels in (["one"], ["a", "a"], "ab", [1, "1"], [True, "True"], [None, 1], [["a"], ["b"]], None, 2):
+    for labels in (
+        ["one"],
+        ["a", "a"],
+        "ab",
+        [1, "1"],
+        [True, "True"],
+        [None, 1],
+        [["a"], ["b"]],
+        None,
+        2,
+    ):
         with pytest.raises(ModelError, match=r"labels|Labels|label must"):
             sf.from_function(rule, labels)
     with pytest.raises(ModelError, match="function"):
@@ -312,7 +366,9 @@ def test_labels_and_settings_that_make_no_sense_are_refused():
         sf.explain(sf.load("sst-fc25"), "a good film", max_queries=10)
 
 
-@pytest.mark.parametrize("kind", [sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.1), sf.Boxes([[0.0]], [[1.0]])])
+@pytest.mark.parametrize(
+    "kind", [sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.1), sf.Boxes([[0.0]], [[1.0]])]
+)
 def test_sets_of_vectors_are_refused_with_what_to_use(kind):
     for ask in (sf.explain, sf.contrast, sf.explain_all):
         with pytest.raises(InputError, match=r"sf\.Deletion"):
@@ -375,11 +431,15 @@ def test_what_is_too_close_to_call_is_neither_kept_nor_a_flip():
     assert isinstance(verdict, sf.Unknown)
     assert sf.bias(clf, "one film more", ["film"], perturbation=sf.Deletion()).status == "unknown"
     assert sf.contrast(clf, "one film more", perturbation=sf.Deletion()).status == "unknown"
-    assert isinstance(sf.is_robust(clf, "one film more", ["film"], perturbation=sf.Deletion()), sf.Proved)
+    assert isinstance(
+        sf.is_robust(clf, "one film more", ["film"], perturbation=sf.Deletion()), sf.Proved
+    )
 
 
 def test_a_tie_is_a_flip():
-    clf = sf.from_function(lambda texts: np.array([[1.0, 1.0 + ("good" in text)] for text in texts]), LABELS)
+    clf = sf.from_function(
+        lambda texts: np.array([[1.0, 1.0 + ("good" in text)] for text in texts]), LABELS
+    )
     result = sf.explain(clf, "a good film", perturbation=sf.Deletion())
     assert [word.text for word in result.words] == ["good"]
     tied = sf.explain(clf, "a film", perturbation=sf.Deletion())
@@ -398,9 +458,12 @@ def test_answers_are_kept_in_a_file(tmp_path):
 
     def ask():
         clf = sf.from_function(predict, LABELS, "paid")
-        return sf.explain(clf, "not a good film", perturbation=sf.Deletion(), cache=tmp_path / "answers.sqlite")
+        return sf.explain(
+            clf, "not a good film", perturbation=sf.Deletion(), cache=tmp_path / "answers.sqlite"
+        )
 
-    first, paid = ask(), len(calls)
+    first = ask()
+    paid = len(calls)
     kept = len(set(calls))
     again = ask()
     assert len(calls) == paid + kept  # so few are all asked again
@@ -409,7 +472,9 @@ def test_answers_are_kept_in_a_file(tmp_path):
     assert again.stats["queries"] == kept
     assert "(proved: every allowed text was run)" in str(again)
     paid = len(calls)
-    renamed = sf.from_function(predict, LABELS, "paid, version 2", cache=tmp_path / "answers.sqlite")
+    renamed = sf.from_function(
+        predict, LABELS, "paid, version 2", cache=tmp_path / "answers.sqlite"
+    )
     sf.explain(renamed, "not a good film", perturbation=sf.Deletion())
     assert len(calls) > paid + kept
 
@@ -418,11 +483,16 @@ LONG_TEXT = "a good film that nobody else would see twice"
 
 
 def from_a_file(path, change=None, **options):
-    """An answer that rests on a file which another process wrote, with the texts that are asked for it."""
+    """An answer that rests on a file which another process wrote, with the texts that are asked for
+    it.
+    """
     asked: list[str] = []
     if not path.exists():
         sf.explain(
-            sf.from_function(rule, LABELS, "rule", version="1"), LONG_TEXT, perturbation=sf.Deletion(), cache=path
+            sf.from_function(rule, LABELS, "rule", version="1"),
+            LONG_TEXT,
+            perturbation=sf.Deletion(),
+            cache=path,
         )
     if change is not None:
         with sqlite3.connect(path) as base:
@@ -446,7 +516,10 @@ def test_an_answer_that_rests_on_a_file_says_so_and_is_not_called_proved(tmp_pat
     assert (said["name"], said["again"]) == ("answers", AGAIN)
     assert said["texts"] > 200
     assert "proved" not in str(found)
-    assert f"according to the file of answers 'answers', for {said['texts']} texts; {AGAIN} others of it" in str(found)
+    assert (
+        f"according to the file of answers 'answers', for {said['texts']} texts; {AGAIN} "
+        "others of it"
+    ) in str(found)
 
 
 GUARDED = ["a", "film", "that", "nobody", "else"]
@@ -466,7 +539,9 @@ def test_no_verb_calls_what_rests_on_a_file_proved(tmp_path):
         for again in (False, True):
             clf = sf.from_function(rule, LABELS, "rule", version="1")
             said = str(verb(clf, LONG_TEXT, cache=tmp_path / f"answers {place}", **more))
-            claimed = said.replace("Nothing was proved: ", "")  # an audit says so, and claims nothing by it
+            claimed = said.replace(
+                "Nothing was proved: ", ""
+            )  # an audit says so, and claims nothing by it
             assert again == ("proved" not in claimed), said
 
 
@@ -483,7 +558,9 @@ def test_which_texts_of_a_file_are_asked_again_nobody_can_tell(tmp_path):
     ],
 )
 def test_a_file_of_answers_that_lies_is_refused(change, tmp_path):
-    with pytest.raises(InputError, match=r"The file of answers .* is not this program's: asked again, "):
+    with pytest.raises(
+        InputError, match=r"The file of answers .* is not this program's: asked again, "
+    ):
         from_a_file(tmp_path / "answers", change)
 
 
@@ -498,7 +575,9 @@ def test_one_lie_among_few_texts_is_always_found(tmp_path):
         sf.explain(again, "not a good film", perturbation=sf.Deletion())
 
 
-@pytest.mark.parametrize("ask", [sf.bias, sf.contrast, sf.is_robust, sf.attribute, sf.explain_all, sf.BlackBox.predict])
+@pytest.mark.parametrize(
+    "ask", [sf.bias, sf.contrast, sf.is_robust, sf.attribute, sf.explain_all, sf.BlackBox.predict]
+)
 def test_no_way_to_ask_believes_a_file(ask, tmp_path):
     ways = {sf.bias: (["good"],), sf.is_robust: (["not"],)}
     more = {} if ask is sf.BlackBox.predict else {"perturbation": sf.Deletion()}
@@ -554,23 +633,35 @@ def test_a_damaged_file_of_answers_is_not_believed(tmp_path):
     base.commit()
     base.close()
     again = sf.from_function(rule, LABELS, "rule", cache=file)
-    assert sf.explain(again, "not a good film", perturbation=sf.Deletion()).positions == best.positions
+    assert (
+        sf.explain(again, "not a good film", perturbation=sf.Deletion()).positions == best.positions
+    )
     file.write_bytes(b"not a database at all" * 100)
     with pytest.raises(InputError, match="cannot be used"):
         sf.explain(good(), "a good film", perturbation=sf.Deletion(), cache=file)
     with pytest.raises(InputError, match="no folder"):
-        sf.explain(good(), "a good film", perturbation=sf.Deletion(), cache=tmp_path / "none" / "a.sqlite")
+        sf.explain(
+            good(), "a good film", perturbation=sf.Deletion(), cache=tmp_path / "none" / "a.sqlite"
+        )
 
 
 # --- certificates ---
 
 
 def certificates() -> list[tuple[sf.BlackBox, Certificate]]:
-    clf, text = box(11, 3), " ".join(WORDS[:6])
-    settings = [{"perturbation": sf.Deletion()}, {"perturbation": sf.RemoveOrSwap(SWAPS, at_most=2)}]
+    clf = box(11, 3)
+    text = " ".join(WORDS[:6])
+    settings = [
+        {"perturbation": sf.Deletion()},
+        {"perturbation": sf.RemoveOrSwap(SWAPS, at_most=2)},
+    ]
     found = [sf.explain(clf, text, cost={"film": 2.0}, **one).certificate for one in settings]
     found += [sf.bias(clf, text, [i], **one).certificate for one in settings for i in (0, 4)]
-    found += [sf.is_robust(clf, text, held, **one).certificate for one in settings for held in ([], [0, 1, 2, 3, 4])]
+    found += [
+        sf.is_robust(clf, text, held, **one).certificate
+        for one in settings
+        for held in ([], [0, 1, 2, 3, 4])
+    ]
     found += [sf.contrast(clf, text, **one).certificate for one in settings]
     found += [sf.contrast(box(2, 2, 9.0), "us", perturbation=sf.WordSwap({})).certificate]
     return [(clf, one) for one in found[:-1]] + [(box(2, 2, 9.0), found[-1])]
@@ -607,12 +698,20 @@ def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
     variant("claim", lambda c: c[0]["claim"].update(kind="proved"))
     claim = lines[0]["claim"]
     if isinstance(claim.get("lower"), int):
-        variant("lower", lambda c: c[0]["claim"].update(lower=claim["lower"] + 1, cost=claim["cost"] + 1))
+        variant(
+            "lower",
+            lambda c: c[0]["claim"].update(lower=claim["lower"] + 1, cost=claim["cost"] + 1),
+        )
         variant("cost", lambda c: c[0]["claim"].update(cost=claim["cost"] - 1))
     variant("costs", lambda c: c[0]["claim"]["costs"].__setitem__(0, 0))
     variant("positions", lambda c: c[0]["claim"]["positions"].append(99))
     variant("fewer words", lambda c: c[0]["claim"]["positions"].pop())
-    variant("exhausted", lambda c: asked(c).update(texts=asked(c)["texts"] - 1) if any("asked" in x for x in c) else 0)
+    variant(
+        "exhausted",
+        lambda c: (
+            asked(c).update(texts=asked(c)["texts"] - 1) if any("asked" in x for x in c) else 0
+        ),
+    )
     variant("free", lambda c: asked(c)["free"].pop() if any("asked" in x for x in c) else 0)
     variant("flip words", lambda c: flips(c)[0]["words"].__setitem__(0, "never allowed"))
     variant("flip text", lambda c: flips(c)[0].update(text="another"))
@@ -625,8 +724,13 @@ def spoilt(lines: list[dict]) -> list[tuple[str, list[dict]]]:
     variant("name", lambda c: c[0].update(name=7))
     variant("ends", lambda c: c[0]["words"][0].__setitem__(0, 0.0))
     if isinstance(lines[0]["claim"].get("cost"), int):
-        variant("cost with a point", lambda c: c[0]["claim"].update(cost=float(c[0]["claim"]["cost"])))
-    variant("true", lambda c: c[0]["claim"]["positions"].__setitem__(0, bool(c[0]["claim"]["positions"][0])))
+        variant(
+            "cost with a point", lambda c: c[0]["claim"].update(cost=float(c[0]["claim"]["cost"]))
+        )
+    variant(
+        "true",
+        lambda c: c[0]["claim"]["positions"].__setitem__(0, bool(c[0]["claim"]["positions"][0])),
+    )
     variant("format", lambda c: c[0].update(certificate="asked 1"))
     variant("flip order", lambda c: flips(c)[0]["changed"].append(0))
     if len(lines) > 1:
@@ -648,7 +752,8 @@ def test_every_certificate_is_accepted_and_every_spoilt_one_rejected(tmp_path):
 
 
 def test_nothing_false_is_accepted_of_certificates_changed_anywhere():
-    rng, seen = np.random.default_rng(9), Counter()
+    rng = np.random.default_rng(9)
+    seen = Counter()
     sources = [(clf, json.loads(json.dumps(list(one.lines)))) for clf, one in certificates()]
     for number in range(1500):
         clf, lines = sources[number % len(sources)]
@@ -665,7 +770,9 @@ def test_nothing_false_is_accepted_of_certificates_changed_anywhere():
 
 
 def test_a_flip_has_the_label_that_it_names():
-    """Among several labels a text that flips has one of the others: which, is said of it, and looked at."""
+    """Among several labels a text that flips has one of the others: which, is said of it, and
+    looked at.
+    """
     clf = box(11, 3)
     found = sf.contrast(clf, " ".join(WORDS[:6]), perturbation=sf.Deletion())
     head, line, *rest = json.loads(json.dumps(list(found.certificate.lines)))
@@ -676,7 +783,8 @@ def test_a_flip_has_the_label_that_it_names():
 
 
 def test_the_sentence_says_what_words_may_become_and_cost():
-    clf, text = box(11, 3), " ".join(WORDS[:4])
+    clf = box(11, 3)
+    text = " ".join(WORDS[:4])
     swaps = sf.RemoveOrSwap({WORDS[0]: ["one", "two"]}, at_most=2)
     found = sf.explain(clf, text, perturbation=swaps, cost={WORDS[1]: 2.5})
     said = sf.check(found.certificate, clf).sentence
@@ -685,16 +793,28 @@ def test_the_sentence_says_what_words_may_become_and_cost():
 
 
 def test_flips_that_are_hard_to_hit_end_with_the_time():
-    """A puzzle in the flips takes the checker no longer than it was given: what is not finished is not accepted."""
-    rng, count = np.random.default_rng(3), 90
+    """A puzzle in the flips takes the checker no longer than it was given: what is not finished is
+    not accepted.
+    """
+    rng = np.random.default_rng(3)
+    count = 90
     words = [f"w{i}" for i in range(count)]
-    clf = sf.from_function(lambda texts: [[float(len(t.split()) > count - 3), 0.5] for t in texts], ["y", "n"], "short")
+    clf = sf.from_function(
+        lambda texts: [[float(len(t.split()) > count - 3), 0.5] for t in texts], ["y", "n"], "short"
+    )
     honest = sf.is_robust(clf, words, [], perturbation=sf.Deletion(), self_check=False).certificate
     lines = []
     for some in {tuple(sorted(rng.choice(count, 3, replace=False).tolist())) for _ in range(260)}:
         left = " ".join(word for i, word in enumerate(words) if i not in some)
         lines.append({"flip": {"changed": [*some], "words": [""] * 3, "text": left, "label": "n"}})
-    costs = {"costs": [1] * count, "unit": "1", "include": [], "exclude": [], "cost": count, "lower": 42}
+    costs = {
+        "costs": [1] * count,
+        "unit": "1",
+        "include": [],
+        "exclude": [],
+        "cost": count,
+        "lower": 42,
+    }
     claim = {"kind": "cheapest", "positions": [*range(count)], **costs}
     asked = {"asked": {"free": [], "at_most": None, "texts": 1}}
     forged = Certificate(({**honest.lines[0], "claim": claim}, *lines, asked))
@@ -752,7 +872,9 @@ def test_certificates_do_not_cross_between_black_boxes_and_networks():
 def stubborn() -> sf.BlackBox:
     """Two words decide; far too many others do not matter."""
     return sf.from_function(
-        lambda texts: np.array([[0.0, 2.0 * ("good" in t) + 2.0 * ("fine" in t) - 1.0] for t in texts]),
+        lambda texts: np.array(
+            [[0.0, 2.0 * ("good" in t) + 2.0 * ("fine" in t) - 1.0] for t in texts]
+        ),
         LABELS,
         "stubborn",
     )
@@ -767,7 +889,9 @@ def test_what_cannot_be_exhausted_is_tested_only_on_request():
     assert result.lower_bound == 1
     assert result.tested is None
     assert result.meta["candidate"]["up_to"] >= 1
-    tested = sf.explain(stubborn(), LONG, perturbation=sf.Deletion(), max_queries=4000, confidence=0.99)
+    tested = sf.explain(
+        stubborn(), LONG, perturbation=sf.Deletion(), max_queries=4000, confidence=0.99
+    )
     assert tested.status == "tested"
     assert tested.cost == tested.lower_bound == 1
     assert tested.tested.confidence == 0.99
@@ -783,10 +907,19 @@ def test_what_cannot_be_exhausted_is_tested_only_on_request():
 
 @pytest.mark.parametrize(
     "change",
-    [{"count": 10**6}, {"share": 0.99999}, {"look": 3}, {"confidence": 0.9999}, {"lower": 2}, {"positions": [1]}],
+    [
+        {"count": 10**6},
+        {"share": 0.99999},
+        {"look": 3},
+        {"confidence": 0.9999},
+        {"lower": 2},
+        {"positions": [1]},
+    ],
 )
 def test_a_test_that_says_too_much_is_rejected(change):
-    tested = sf.explain(stubborn(), LONG, perturbation=sf.Deletion(), max_queries=1500, confidence=0.99)
+    tested = sf.explain(
+        stubborn(), LONG, perturbation=sf.Deletion(), max_queries=1500, confidence=0.99
+    )
     lines = [json.loads(json.dumps(line)) for line in tested.certificate.lines]
     lines[0]["claim"].update(change)
     with pytest.raises(Rejected):
@@ -797,7 +930,9 @@ def test_a_flip_that_a_test_draws_is_exact():
     """Rare flips: what a test meets is a counterexample like any other."""
     for seed in range(5):
         clf = box(seed, smooth=0.1)
-        result = sf.explain(clf, " ".join([*WORDS, *(f"w{i}" for i in range(12))]), max_queries=900, confidence=0.9)
+        result = sf.explain(
+            clf, " ".join([*WORDS, *(f"w{i}" for i in range(12))]), max_queries=900, confidence=0.9
+        )
         assert result.status in ("optimal", "sufficient", "tested", "unknown")
         if result.certificate is not None:
             assert sf.check(result.certificate, clf).lower == result.lower_bound
@@ -812,11 +947,14 @@ def test_draws_are_uniform_over_the_allowed_changes():
             found[key] = found.get(key, 0) + 1
         expected = {1: 5, 2: 10, 4: 12}[limit]
         assert len(found) == expected
-        assert max(abs(count - 12_000 / expected) for count in found.values()) < 5 * np.sqrt(12_000 / expected)
+        assert max(abs(count - 12_000 / expected) for count in found.values()) < 5 * np.sqrt(
+            12_000 / expected
+        )
 
 
 def test_every_number_draws_a_change_of_its_own(monkeypatch):
-    options, free = [("",), ("", "x"), (), ("y", "z", "")], [0, 1, 3]
+    options = [("",), ("", "x"), (), ("y", "z", "")]
+    free = [0, 1, 3]
     for limit, expected in ((1, 7), (2, 18)):
         numbers = iter(range(expected))
         monkeypatch.setattr(drawing, "_number", lambda below, rng, numbers=numbers: next(numbers))
@@ -842,7 +980,9 @@ def test_answers_speak_the_truth_about_how_they_were_found():
 
 
 def test_a_question_can_be_saved_and_asked_again():
-    question = sf.Question(good(), "Not a Good film", perturbation=sf.Deletion(at_most=2), max_queries=100)
+    question = sf.Question(
+        good(), "Not a Good film", perturbation=sf.Deletion(at_most=2), max_queries=100
+    )
     again = sf.Question.from_dict(json.loads(json.dumps(question.to_dict())), good())
     assert again.max_queries == 100
     assert again.to_dict() == question.to_dict()
@@ -865,7 +1005,9 @@ def test_details_show_why_a_word_is_needed():
 
 
 def test_long_texts_are_drawn_from_and_counted_in_little_memory():
-    """With every word free nothing has to be counted: a table of words times changes would fill the memory."""
+    """With every word free nothing has to be counted: a table of words times changes would fill the
+    memory.
+    """
     options = [("x",)] * 3000
     tracemalloc.start()
     try:
@@ -884,21 +1026,30 @@ def test_a_text_and_a_limit_that_only_a_puzzle_has_are_refused():
     clf = good()
     head = sf.explain(clf, "a good film", perturbation=sf.Deletion()).certificate.lines[0]
     many = ["so"] * 20_001
-    for words, limit, reason in ((many, None, "more than 20000 words"), (many[:9000], 4500, "too large a limit")):
+    for words, limit, reason in (
+        (many, None, "more than 20000 words"),
+        (many[:9000], 4500, "too large a limit"),
+    ):
         text = " ".join(words)
         ends = [[3 * i, 3 * i + 2] for i in range(len(words))]
         chosen = {"kind": "deletion", **({} if limit is None else {"at_most": limit})}
         claim = {"kind": "sufficient", "positions": []}
         forged_head = {**head, "text": text, "words": ends, "perturbation": chosen, "claim": claim}
         with pytest.raises(Rejected, match=reason):
-            sf.check(Certificate((forged_head, {"asked": {"free": [], "at_most": limit, "texts": 1}})), clf)
+            sf.check(
+                Certificate((forged_head, {"asked": {"free": [], "at_most": limit, "texts": 1}})),
+                clf,
+            )
 
 
 def test_a_lambda_keeps_no_answers_without_a_name_of_its_own(tmp_path) -> None:
     """All lambdas are called alike: one with the same labels got the answers of another."""
-    file, sets = tmp_path / "answers.sqlite", {"perturbation": sf.Deletion()}
+    file = tmp_path / "answers.sqlite"
+    sets = {"perturbation": sf.Deletion()}
     for sign in (1, -1):
-        nameless = sf.from_function(lambda texts, sign=sign: np.array([[sign, 0.0]] * len(texts)), LABELS)
+        nameless = sf.from_function(
+            lambda texts, sign=sign: np.array([[sign, 0.0]] * len(texts)), LABELS
+        )
         with pytest.raises(InputError, match="a lambda has none of its own"):
             sf.explain(nameless, "a good film", cache=file, **sets)
         named = sf.from_function(nameless.function, LABELS, f"sign {sign}")

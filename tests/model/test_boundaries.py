@@ -1,4 +1,6 @@
-"""Boundaries: words as Unicode's rules cut them, characters where a script has no spaces, signs that stay whole."""
+"""Boundaries: words as Unicode's rules cut them, characters where a script has no spaces, signs
+that stay whole.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,15 @@ def words(source: str) -> list[str]:
         ("🇩🇪🇫🇷🇯", ["🇩🇪", "🇫🇷", "🇯"]),
         (f"{ENGLAND} 1️⃣ 🏳️‍🌈", [ENGLAND, "1️⃣", "🏳️‍🌈"]),
         # as the standard lets its users choose
-        ("O'Neil Anne-Marie 90's a--b -c", ["O'Neil", "Anne-Marie", "90's", "a", "-", "-", "b", "-", "c"]),
+        (
+            "O'Neil Anne-Marie 90's a--b -c",
+            ["O'Neil", "Anne-Marie", "90's", "a", "-", "-", "b", "-", "c"],
+        ),
         ("한국어 영화", ["한국어", "영화"]),
-        ("fan\u00adtastic she\u200e \ufeffhe", ["fan\u00adtastic", "she", "\u200e", "\ufeff", "he"]),
+        (
+            "fan\u00adtastic she\u200e \ufeffhe",
+            ["fan\u00adtastic", "she", "\u200e", "\ufeff", "he"],
+        ),
         ("½ x² Ⅳ", ["½", "x²", "Ⅳ"]),
     ],
 )
@@ -67,7 +75,24 @@ def test_where_a_script_has_no_spaces_each_cluster_of_characters_is_a_word(sourc
     assert words(source) == found
 
 
-EMOTICONS = [":)", ":-)", ";P", ":'(", "=D", ":(((", "<3", "</3", ":*", ":/", "8-)", "(-:", "^_^", ">_<", "-_-", ":3"]
+EMOTICONS = [
+    ":)",
+    ":-)",
+    ";P",
+    ":'(",
+    "=D",
+    ":(((",
+    "<3",
+    "</3",
+    ":*",
+    ":/",
+    "8-)",
+    "(-:",
+    "^_^",
+    ">_<",
+    "-_-",
+    ":3",
+]
 EMOTICONS += ["¯\\_(ツ)_/¯", "(^_^)", "\\o/", ":|", ">:(", "XD"]
 
 
@@ -78,7 +103,18 @@ def test_emoticons_stay_whole(sign):
 
 
 @pytest.mark.parametrize(
-    "source", ["http://a.b", "see (note:)", "x<30", "f(a; b;)", "at 5:30", "Note:)", "a=(b+c)", "say :path/x", "a::b"]
+    "source",
+    [
+        "http://a.b",
+        "see (note:)",
+        "x<30",
+        "f(a; b;)",
+        "at 5:30",
+        "Note:)",
+        "a=(b+c)",
+        "say :path/x",
+        "a::b",
+    ],
 )
 def test_what_only_looks_like_an_emoticon_is_none(source):
     assert not {*words(source)} & {*EMOTICONS, ":)", ";)", ":/", "=(", "<3", ":3", ":p", "::"}
@@ -101,7 +137,8 @@ def test_nothing_is_lost_but_white_space():
     ]
     for _ in range(2000):
         source = "".join(rng.choice(signs, size=12))
-        found, last = segments(source), 0
+        found = segments(source)
+        last = 0
         for word, start, end in found:
             assert word == source[start:end] != ""
             assert not source[last:start].strip()
@@ -110,20 +147,29 @@ def test_nothing_is_lost_but_white_space():
 
 
 def test_a_sentence_without_spaces_has_its_deciding_character_named():
-    box = sf.from_function(lambda texts: [["好" in t, "好" not in t] for t in texts], ["yes", "no"], name="好")
+    box = sf.from_function(
+        lambda texts: [["好" in t, "好" not in t] for t in texts], ["yes", "no"], name="好"
+    )
     question = sf.Question(box, "这部电影很好看。", perturbation=sf.Deletion())
     found = sf.explain(box, question.text, perturbation=sf.Deletion())
     assert [word.text for word in found.words] == ["好"]
     assert found.details[found.positions[0]].flip.text == "这部电影很看。"
     assert sf.check(
-        found.certificate, box, question=sf.Question(box, "这部电影很好看。", perturbation=sf.Deletion())
+        found.certificate,
+        box,
+        question=sf.Question(box, "这部电影很好看。", perturbation=sf.Deletion()),
     ).optimal
 
 
 def test_what_is_left_of_a_text_is_read_as_the_words_that_are_left():
     rng = np.random.default_rng(0)
     for _ in range(500):
-        text = written("x" + "".join(rng.choice(["我", "は", "テレ", "ดี", "abc", "é", "1", " ", "，", "！"], size=9)))
+        text = written(
+            "x"
+            + "".join(
+                rng.choice(["我", "は", "テレ", "ดี", "abc", "é", "1", " ", "，", "！"], size=9)
+            )
+        )
         out = {int(i) for i in np.flatnonzero(rng.random(len(text.words)) < 0.4)}
         kept = [word.text for word in text.words if word.position not in out]
         left = rewritten(text, dict.fromkeys(out, ""))

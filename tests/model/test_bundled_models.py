@@ -1,4 +1,6 @@
-"""The bundled models that people meet first: their size, their neighbours, and answers on sentences of our own."""
+"""The bundled models that people meet first: their size, their neighbours, and answers on sentences
+of our own.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def test_each_folder_stays_below_five_megabytes(name: str) -> None:
 
 
 def test_the_package_packed_as_in_a_wheel_stays_below_ten_megabytes() -> None:
-    files = (file for file in FOLDER.parent.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    files = (
+        file
+        for file in FOLDER.parent.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    )
     assert sum(len(zlib.compress(file.read_bytes())) for file in files) < 2 * FIVE_MB
 
 
@@ -62,7 +68,9 @@ def test_word_vectors_are_kept_in_half_precision(name: str) -> None:
         ("question", "What does NATO stand for?", "abbreviation"),
     ],
 )
-def test_plain_sentences_get_the_label_a_person_would_give(name: str, text: str, label: str) -> None:
+def test_plain_sentences_get_the_label_a_person_would_give(
+    name: str, text: str, label: str
+) -> None:
     assert model(name).predict(text).label == label
 
 
@@ -121,12 +129,25 @@ def test_most_substitutes_of_known_words_are_known(name: str) -> None:
 
 def test_words_that_audits_exchange_are_known_to_the_sentiment_model() -> None:
     known = set(model("sentiment").vocabulary)
-    assert {"he", "she", "woman", "man", "actress", "actor", "muslim", "christian", "young", "old"} <= known
+    assert {
+        "he",
+        "she",
+        "woman",
+        "man",
+        "actress",
+        "actor",
+        "muslim",
+        "christian",
+        "young",
+        "old",
+    } <= known
     assert sum(word in known for word in group("gender")) == len(group("gender"))
 
 
 def test_the_answer_to_a_plain_review_is_few_words_that_a_person_would_name() -> None:
-    result = sf.explain(model("sentiment"), "the plot is dull and the jokes fall flat", perturbation=sf.Deletion())
+    result = sf.explain(
+        model("sentiment"), "the plot is dull and the jokes fall flat", perturbation=sf.Deletion()
+    )
     assert result.status == "optimal"
     assert {word.text for word in result.words} <= {"dull", "flat"}
     assert result.words

@@ -50,7 +50,9 @@ SOME = settings(max_examples=40)
 
 
 def convolutional(seed: int = 0, shape: tuple[int, int] = (9, 2), more: int = 0) -> Classifier:
-    """A classifier with convolution, max-pooling and more dense layers, whose first step is mostly zeros."""
+    """A classifier with convolution, max-pooling and more dense layers, whose first step is mostly
+    zeros.
+    """
     rng = np.random.default_rng(seed)
     layers = [
         Transpose(),
@@ -61,13 +63,24 @@ def convolutional(seed: int = 0, shape: tuple[int, int] = (9, 2), more: int = 0)
     for _ in range(more):
         layers += [Dense(rng.normal(size=(9, 9)), rng.normal(size=9)), Relu()]
     dense = Dense(rng.normal(size=(3, 9)), rng.normal(size=3))
-    return replaced(make_classifier(seed, *shape, classes=3), network=Network.build([*layers, dense], shape))
+    return replaced(
+        make_classifier(seed, *shape, classes=3), network=Network.build([*layers, dense], shape)
+    )
 
 
 def on_a_grid(seed: int = 0) -> Classifier:
     rng = np.random.default_rng(seed)
-    layers = [Grid(3, 3), Conv2d(rng.normal(size=(4, 2, 2, 2)), rng.normal(size=4), padding=1), Relu()]
-    top = [MaxPool((2, 2)), AvgPool(), Flatten(), Dense(rng.normal(size=(2, 4)), rng.normal(size=2))]
+    layers = [
+        Grid(3, 3),
+        Conv2d(rng.normal(size=(4, 2, 2, 2)), rng.normal(size=4), padding=1),
+        Relu(),
+    ]
+    top = [
+        MaxPool((2, 2)),
+        AvgPool(),
+        Flatten(),
+        Dense(rng.normal(size=(2, 4)), rng.normal(size=2)),
+    ]
     return replaced(make_classifier(seed, 9, 2), network=Network.build([*layers, *top], (9, 2)))
 
 
@@ -112,7 +125,11 @@ def test_scores_too_large_for_exp_still_have_probabilities():
 
 def test_a_text_that_was_read_predicts_as_the_string_does(tiny):
     text = tiny.read("Word1 word2, word3")
-    assert tiny.predict(text) == tiny.predict("Word1 word2, word3") == tiny.predict_input(tiny.embed(text))
+    assert (
+        tiny.predict(text)
+        == tiny.predict("Word1 word2, word3")
+        == tiny.predict_input(tiny.embed(text))
+    )
 
 
 def test_words_are_embedded_by_their_row_and_padding_and_unknown_words_by_theirs(tiny):
@@ -141,11 +158,17 @@ def test_the_caller_may_change_the_embedding_afterwards_without_harm():
 # --- parts that do not fit ---
 
 misfits: dict[str, tuple[dict[str, Any], str]] = {
-    "too few rows": ({"embedding": np.zeros((3, 3))}, "embedding has shape .* vocabulary has 10 words"),
+    "too few rows": (
+        {"embedding": np.zeros((3, 3))},
+        "embedding has shape .* vocabulary has 10 words",
+    ),
     "a flat embedding": ({"embedding": np.zeros(10)}, "embedding has shape"),
     "a NaN": ({"embedding": np.full((10, 3), math.nan)}, "not a finite number"),
     "an infinity": ({"embedding": np.full((10, 3), math.inf)}, "not a finite number"),
-    "other dimensions": ({"embedding": np.zeros((10, 2))}, "network takes 12 numbers, but 4 words × 2"),
+    "other dimensions": (
+        {"embedding": np.zeros((10, 2))},
+        "network takes 12 numbers, but 4 words × 2",
+    ),
     "other length": ({"length": 5}, "network takes 12 numbers, but 5 words × 3"),
     "no length": ({"length": 0}, "positive whole number"),
     "a broken length": ({"length": 4.0}, "positive whole number"),
@@ -183,7 +206,11 @@ def test_a_saved_classifier_comes_back_bit_for_bit(make, seed, tmp_path):
     assert again.digest == classifier.digest
     assert again.meta == classifier.meta
     assert (again.labels, again.vocabulary) == (classifier.labels, classifier.vocabulary)
-    assert (again.length, again.pad, again.unknown) == (classifier.length, classifier.pad, classifier.unknown)
+    assert (again.length, again.pad, again.unknown) == (
+        classifier.length,
+        classifier.pad,
+        classifier.unknown,
+    )
     np.testing.assert_array_equal(again.table, classifier.table)
     for one, other in zip(again.network.steps, classifier.network.steps, strict=True):
         np.testing.assert_array_equal(one.dense(), other.dense())
@@ -224,7 +251,9 @@ def test_how_places_of_sparse_weights_are_held_changes_nothing_but_memory(places
 def test_steps_that_are_mostly_zeros_are_stored_as_csr(tmp_path):
     convolutional().save(tmp_path)
     stored = load_file(tmp_path / "weights.safetensors")
-    assert {f"step0.weight.{part}" for part in ("data", "indices", "indptr", "shape")} <= stored.keys()
+    assert {
+        f"step0.weight.{part}" for part in ("data", "indices", "indptr", "shape")
+    } <= stored.keys()
     assert "step0.weight" not in stored
     assert stored["step0.weight.indices"].dtype == np.uint8
 
@@ -252,7 +281,9 @@ def test_odd_numbers_survive_the_folder(value, tmp_path):
 
 def test_words_in_any_script_survive_the_folder(tmp_path):
     words = ["naïve", "日本", "שלום", "🙂", "a b", " ", "\u2028", "e\u0301"]
-    classifier = replaced(make_classifier(0), vocabulary=["<PAD>", "<UNK>", *words], labels=["böse", "gut"])
+    classifier = replaced(
+        make_classifier(0), vocabulary=["<PAD>", "<UNK>", *words], labels=["böse", "gut"]
+    )
     classifier.save(tmp_path)
     assert load(tmp_path).vocabulary[2:] == tuple(words)
     assert load(str(tmp_path)).labels == ("böse", "gut")
@@ -272,7 +303,9 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
     words = (tmp_path / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
     tensors = load_file(tmp_path / "weights.safetensors")
 
-    values = tensors["embedding"][[words.index("word2")] + [words.index(header["pad"])] * (header["length"] - 1)]
+    values = tensors["embedding"][
+        [words.index("word2")] + [words.index(header["pad"])] * (header["length"] - 1)
+    ]
     values = values.astype(np.float64).ravel()
     for place, relu in enumerate(header["relu"]):
         name = f"step{place}.weight"
@@ -282,7 +315,9 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
             weight = np.zeros(tensors[f"{name}.shape"])
             bounds = tensors[f"{name}.indptr"].astype(int)
             for row, (start, end) in enumerate(itertools.pairwise(bounds)):
-                weight[row, tensors[f"{name}.indices"][start:end]] = tensors[f"{name}.data"][start:end]
+                weight[row, tensors[f"{name}.indices"][start:end]] = tensors[f"{name}.data"][
+                    start:end
+                ]
         values = weight @ values + tensors[f"step{place}.bias"]
         values[relu] = np.maximum(values[relu], 0)
         for first, *others in header.get("maxima", [[]] * len(header["relu"]))[place]:
@@ -292,7 +327,11 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
     prediction = classifier.predict("word2")
     np.testing.assert_allclose(values, prediction.scores, rtol=1e-12)
     assert header["labels"][values.argmax()] == prediction.label
-    assert (header["format"], header["tokenizer"], header["digest"]) == (2, "words", classifier.digest)
+    assert (header["format"], header["tokenizer"], header["digest"]) == (
+        2,
+        "words",
+        classifier.digest,
+    )
 
 
 # --- the digest ---
@@ -302,7 +341,10 @@ def test_the_folder_can_be_read_without_suffice(make, tmp_path):
 @SOME
 def test_the_digest_changes_with_any_number_of_the_classifier(data):
     classifier = make_classifier(0)
-    steps = [Step(step.weight.copy(), step.bias.copy(), step.relu.copy()) for step in classifier.network.steps]
+    steps = [
+        Step(step.weight.copy(), step.bias.copy(), step.relu.copy())
+        for step in classifier.network.steps
+    ]
     table = classifier.table.copy()
     arrays = [table, *(array for step in steps for array in (step.weight, step.bias))]
     array = data.draw(st.sampled_from(arrays))
@@ -343,13 +385,20 @@ def test_the_digest_does_not_change_with_meta(tiny):
 
 
 def by_hand(classifier: Classifier) -> str:
-    """The digest as the docs describe it, for a classifier of dense steps with suffice's own tokenizer."""
+    """The digest as the docs describe it, for a classifier of dense steps with suffice's own
+    tokenizer.
+    """
     sha = hashlib.sha256()
 
     def add(part: bytes) -> None:
         sha.update(struct.pack("<Q", len(part)) + part)
 
-    header = {"format": 2, "length": classifier.length, "pad": classifier.pad, "unknown": classifier.unknown}
+    header = {
+        "format": 2,
+        "length": classifier.length,
+        "pad": classifier.pad,
+        "unknown": classifier.unknown,
+    }
     add(json.dumps({**header, "tokenizer": "words"}, sort_keys=True).encode())
     add(b"")
     add(str(len(classifier.vocabulary)).encode())
@@ -373,14 +422,19 @@ def test_the_digest_can_be_computed_without_suffice(seed):
 def test_the_digest_is_of_the_weights_however_they_are_kept(monkeypatch):
     classifier = convolutional()
     monkeypatch.setattr(networks, "SPARSE_SIZE", 1)
-    loose = [Step(scipy.sparse.csr_array(s.dense()), s.bias, s.relu, s.curves) for s in classifier.network.steps]
+    loose = [
+        Step(scipy.sparse.csr_array(s.dense()), s.bias, s.relu, s.curves)
+        for s in classifier.network.steps
+    ]
     dense = [Step(s.dense(), s.bias, s.relu, s.curves) for s in classifier.network.steps]
     made = [replaced(classifier, network=Network(tuple(steps))).digest for steps in (loose, dense)]
     assert made[0] == made[1]
 
 
 def test_bytes_that_move_from_one_part_to_the_next_change_the_digest():
-    """A word that reads like the shape and the numbers that come after it: with joined bytes these were the same."""
+    """A word that reads like the shape and the numbers that come after it: with joined bytes these
+    were the same.
+    """
     tail = "(4, 2)" + "A" * 8
 
     def made(words: list[str], first: float) -> Classifier:
@@ -388,9 +442,16 @@ def test_bytes_that_move_from_one_part_to_the_next_change_the_digest():
         table = np.full((len(words) + 2, 2), first)
         return Classifier(network, table, ["<PAD>", "<UNK>", *words], ["no", "yes"], 1)
 
-    parts = [list(_reading_parts(made(words, 1.0))) for words in (["a", tail], ["a\u2028" + tail, "b"])]
-    assert all(len(part) == 3 + 4 for part in parts)  # header, content, count, and each word by itself
-    digests = {made(words, 1.0).digest for words in (["a", tail], ["a" + tail], ["a", tail, "b"], [tail, "a"])}
+    parts = [
+        list(_reading_parts(made(words, 1.0))) for words in (["a", tail], ["a\u2028" + tail, "b"])
+    ]
+    assert all(
+        len(part) == 3 + 4 for part in parts
+    )  # header, content, count, and each word by itself
+    digests = {
+        made(words, 1.0).digest
+        for words in (["a", tail], ["a" + tail], ["a", tail, "b"], [tail, "a"])
+    }
     assert len(digests) == 4
 
 
@@ -403,7 +464,10 @@ def test_the_content_of_a_tokenizer_is_part_of_the_digest(tiny):
         Pattern(once=True),
     ]
     huggers = [HuggingFace('{"a": 1}'), HuggingFace('{"a": 2}')]
-    made = [replaced(tiny, tokenizer=how).digest for how in (*patterns, *huggers, str.split, str.splitlines)]
+    made = [
+        replaced(tiny, tokenizer=how).digest
+        for how in (*patterns, *huggers, str.split, str.splitlines)
+    ]
     assert len({*made, tiny.digest}) == len(made) + 1
 
 
@@ -415,7 +479,10 @@ def test_no_number_can_be_changed_after_the_digest_is_taken(make, tmp_path):
     made = make(0)
     made.save(tmp_path)
     for classifier in (made, load(tmp_path)):
-        arrays = [classifier.embedding, *(array for step in classifier.network.steps for array in arrays_of(step))]
+        arrays = [
+            classifier.embedding,
+            *(array for step in classifier.network.steps for array in arrays_of(step)),
+        ]
         for array in arrays:
             assert array.base is None
             with pytest.raises(ValueError, match="read-only"):
@@ -424,16 +491,22 @@ def test_no_number_can_be_changed_after_the_digest_is_taken(make, tmp_path):
 
 def arrays_of(step: Step) -> list[np.ndarray]:
     sparse = scipy.sparse.issparse(step.weight)
-    weights = [step.weight.data, step.weight.indices, step.weight.indptr] if sparse else [step.weight]
+    weights = (
+        [step.weight.data, step.weight.indices, step.weight.indptr] if sparse else [step.weight]
+    )
     return [*weights, step.bias, step.relu, *(units for _, units in step.curves)]
 
 
 def test_the_caller_may_change_his_own_weights_without_harm():
-    weight, bias = np.ones((2, 4)), np.zeros(2)
+    weight = np.ones((2, 4))
+    bias = np.zeros(2)
     step = Step(weight, bias, np.zeros(2, dtype=bool))
-    classifier = replaced(make_classifier(0, length=2, dimension=2), network=Network((step,)), length=2)
+    classifier = replaced(
+        make_classifier(0, length=2, dimension=2), network=Network((step,)), length=2
+    )
     before = classifier.predict("word1 word2").scores
-    weight[:], bias[:] = 7.0, 9.0
+    weight[:] = 7.0
+    bias[:] = 9.0
     assert classifier.predict("word1 word2").scores == before
     assert weight.flags.writeable
 
@@ -443,10 +516,14 @@ def test_the_caller_may_change_his_own_weights_without_harm():
 
 @pytest.mark.parametrize("value", [2.0**129, -(2.0**1023), 1e300])
 @pytest.mark.parametrize("where", ["embedding", "weight", "bias"])
-def test_numbers_beyond_the_arithmetic_are_refused_when_made_and_when_loaded(value, where, tmp_path):
+def test_numbers_beyond_the_arithmetic_are_refused_when_made_and_when_loaded(
+    value, where, tmp_path
+):
     def with_value(large: float) -> Classifier:
         numbers = {"embedding": 1.0, "weight": 1.0, "bias": 1.0} | {where: large}
-        step = Step(np.full((2, 2), numbers["weight"]), np.full(2, numbers["bias"]), np.zeros(2, dtype=bool))
+        step = Step(
+            np.full((2, 2), numbers["weight"]), np.full(2, numbers["bias"]), np.zeros(2, dtype=bool)
+        )
         table = np.full((3, 2), numbers["embedding"])
         return Classifier(Network((step,)), table, ["<PAD>", "<UNK>", "a"], ["no", "yes"], 1)
 
@@ -465,7 +542,9 @@ def test_numbers_beyond_the_arithmetic_are_refused_when_made_and_when_loaded(val
 
 
 def test_a_sparse_weight_is_not_made_larger_than_what_is_there(tmp_path):
-    """A folder of some kilobytes that declares a weight of 30,000 × 30,000 has to hold 30,000 biases for it."""
+    """A folder of some kilobytes that declares a weight of 30,000 × 30,000 has to hold 30,000
+    biases for it.
+    """
     size = 30_000
     convolutional().save(tmp_path)
     tensors = load_file(tmp_path / "weights.safetensors")
@@ -481,7 +560,9 @@ def test_a_sparse_weight_is_not_made_larger_than_what_is_there(tmp_path):
 
 
 def test_a_large_empty_weight_is_never_made_dense(tmp_path):
-    """The bomb of 361 KB: 30,000 × 30,000 zeros in CSR with all their biases would be 6.7 GiB as an array."""
+    """The bomb of 361 KB: 30,000 × 30,000 zeros in CSR with all their biases would be 6.7 GiB as an
+    array.
+    """
     size = 30_000
     empty = scipy.sparse.csr_array((size, size))
     steps = (
@@ -542,7 +623,9 @@ def test_json_that_is_nested_without_end_is_refused(tmp_path):
 def test_a_text_read_by_another_classifier_is_refused(tiny, other):
     text = tiny.read("Word1 word2 a")
     for use in (replaced(tiny, **other).predict, replaced(tiny, **other).read):
-        with pytest.raises(InputError, match=r"was read by another classifier.*give the string itself"):
+        with pytest.raises(
+            InputError, match=r"was read by another classifier.*give the string itself"
+        ):
             use(text)
 
 
@@ -600,7 +683,11 @@ NO_TEXTS = {
 @pytest.mark.parametrize("given", NO_TEXTS.values(), ids=NO_TEXTS.keys())
 @pytest.mark.parametrize("use", ["read", "predict", "explain"])
 def test_what_is_no_text_is_refused_in_one_sentence(tiny, given, use):
-    asked = getattr(tiny, use) if use != "explain" else lambda text: sf.explain(tiny, text, perturbation=sf.Deletion())
+    asked = (
+        getattr(tiny, use)
+        if use != "explain"
+        else lambda text: sf.explain(tiny, text, perturbation=sf.Deletion())
+    )
     with pytest.raises(InputError) as caught:
         asked(given)
     sentence = str(caught.value)
@@ -609,7 +696,9 @@ def test_what_is_no_text_is_refused_in_one_sentence(tiny, given, use):
     assert len(sentence) < 250
 
 
-@pytest.mark.parametrize("given", [["good film", "bad"], ("x y",), np.array(["a b"]), pd.Series(["a b", "c"])])
+@pytest.mark.parametrize(
+    "given", [["good film", "bad"], ("x y",), np.array(["a b"]), pd.Series(["a b", "c"])]
+)
 def test_many_texts_are_sent_to_batch(tiny, given):
     with pytest.raises(InputError, match=r"sf\.batch"):
         tiny.predict(given)
@@ -699,7 +788,10 @@ damages: dict[str, tuple[Callable[[Path], None], str]] = {
     "vocabulary emptied": (cut("vocabulary.txt", 0), "vocabulary has"),
     "vocabulary in other bytes": (overwrite("vocabulary.txt", b"\xff\xff\xff"), "damaged"),
     "vocabulary gone": (remove("vocabulary.txt"), "damaged"),
-    "an older format": (header(format=1), "format 1 is of an older version.*; this version reads format 2"),
+    "an older format": (
+        header(format=1),
+        "format 1 is of an older version.*; this version reads format 2",
+    ),
     "a later format": (header(format=3), "format 3 is unknown here; this version reads format 2"),
     "no format": (header(format=None), "damaged"),
     "no labels": (header(labels=None), "damaged"),
@@ -735,7 +827,10 @@ damages: dict[str, tuple[Callable[[Path], None], str]] = {
     "no embedding": (tensor("embedding", lambda array: None), "damaged"),
     "no bias": (tensor("step0.bias", lambda array: None), "damaged"),
     "no indices": (tensor("step0.weight.indices", lambda array: None), "damaged"),
-    "an embedding of other dimensions": (tensor("embedding", lambda a: a[:, :1]), "network takes 18 numbers"),
+    "an embedding of other dimensions": (
+        tensor("embedding", lambda a: a[:, :1]),
+        "network takes 18 numbers",
+    ),
     "a bias of other size": (tensor("step3.bias", lambda a: a[:2]), "Step 3 has a weight"),
     "a bias that is one number": (tensor("step3.bias", lambda a: a[:1]), "Step 3 has a weight"),
     "a weight of other size": (tensor("step3.weight", lambda a: a[:, :4]), "Step 3 takes 4 values"),
@@ -774,7 +869,8 @@ def test_a_flipped_bit_is_refused_or_does_no_harm(name, intact, tmp_path):
     """Wherever it is: the folder is refused, or the classifier predicts the very same."""
     folder = tmp_path / "model"
     shutil.copytree(intact, folder)
-    content, expected = (intact / name).read_bytes(), load(intact)
+    content = (intact / name).read_bytes()
+    expected = load(intact)
     rng = np.random.default_rng(0)
     refused = 0
     for place in rng.choice(len(content), size=min(100, len(content)), replace=False):
@@ -792,7 +888,9 @@ def test_a_flipped_bit_is_refused_or_does_no_harm(name, intact, tmp_path):
 
 
 def test_a_missing_model_is_refused_with_the_names_there_are():
-    with pytest.raises(ModelError, match=r"There is no model 'no-such-model': give a folder") as caught:
+    with pytest.raises(
+        ModelError, match=r"There is no model 'no-such-model': give a folder"
+    ) as caught:
         load("no-such-model")
     assert all(name in str(caught.value) for name in bundled())
 
@@ -802,7 +900,9 @@ def test_other_peoples_files_are_refused_with_the_way_in(tmp_path):
     with pytest.raises(ModelError, match=r"brought in first, by  suffice import net.onnx"):
         load(tmp_path / "net.onnx")
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match=rf"a transformer is named hf:{tmp_path} on the command line"):
+    with pytest.raises(
+        ModelError, match=rf"a transformer is named hf:{tmp_path} on the command line"
+    ):
         load(tmp_path)
 
 
@@ -826,16 +926,31 @@ SENTENCES = {
     ],
     "imdb": [
         (
-            "A wonderful film, beautifully acted and very moving. I loved it and highly recommend it.",
+            (
+                "A wonderful film, beautifully acted and very moving. I loved it and highly "
+                "recommend it."
+            ),
             "positive",
         ),
         (
-            "Excellent story, superb cast, perfect ending. One of my favorite movies, a great classic.",
+            (
+                "Excellent story, superb cast, perfect ending. One of my favorite movies, a great "
+                "classic."
+            ),
             "positive",
         ),
-        ("This is an amazing, brilliant and touching film, the best I have seen in years.", "positive"),
-        ("Awful. The acting is terrible, the plot is stupid and boring. A waste of time.", "negative"),
-        ("The worst movie ever made, horrible and dull. Avoid it, do not waste your money.", "negative"),
+        (
+            "This is an amazing, brilliant and touching film, the best I have seen in years.",
+            "positive",
+        ),
+        (
+            "Awful. The acting is terrible, the plot is stupid and boring. A waste of time.",
+            "negative",
+        ),
+        (
+            "The worst movie ever made, horrible and dull. Avoid it, do not waste your money.",
+            "negative",
+        ),
         ("Poorly written, badly acted and very disappointing. It was a terrible mess.", "negative"),
     ],
     "twitter": [

@@ -1,4 +1,6 @@
-"""The graph of affine tensors: branches, sums and every layer equal torch, and smooth curves keep their word."""
+"""The graph of affine tensors: branches, sums and every layer equal torch, and smooth curves keep
+their word.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ def forward(scores: graph.Tensor, points: np.ndarray) -> np.ndarray:
     """Any tensor's values: two spare outputs make a network of it."""
     flat = scores.reshape((-1,))
     padded = graph.concatenate([flat, flat.pick(np.array([-1, -1]))], 0)
-    return Network.of(padded).forward(points.reshape(len(points), -1))[:, :-2].reshape(len(points), *scores.shape)
+    return (
+        Network.of(padded)
+        .forward(points.reshape(len(points), -1))[:, :-2]
+        .reshape(len(points), *scores.shape)
+    )
 
 
 def same(ours: graph.Tensor, theirs: torch.Tensor, points: np.ndarray) -> None:
@@ -37,9 +43,11 @@ def weights(seed: int, *shape: int) -> np.ndarray:
 
 
 def test_the_textcnn_of_kim_takes_one_step_per_round_for_all_widths_together():
-    x, batch = graph.start((9, 4)).permute((1, 0)), points(0, 9, 4)
+    x = graph.start((9, 4)).permute((1, 0))
+    batch = points(0, 9, 4)
     theirs = torch.from_numpy(batch).transpose(1, 2)
-    ours, other = [], []
+    ours = []
+    other = []
     for width in (2, 3, 4):
         kernel = weights(width, 5, 4, width)
         ours.append(x.conv(kernel).relu().max(1))
@@ -47,7 +55,9 @@ def test_the_textcnn_of_kim_takes_one_step_per_round_for_all_widths_together():
     joined = graph.concatenate(ours, 0)
     same(joined, torch.cat(other, 1), batch)
     network = Network.of(joined.linear(weights(9, 2, 15)))
-    assert len(network.steps) == 2  # the maxima of 8, 7 and 6 places, each with the 0 of its relu; scores
+    assert (
+        len(network.steps) == 2
+    )  # the maxima of 8, 7 and 6 places, each with the 0 of its relu; scores
     assert sorted(len(group) for group in network.steps[0].maxima) == [7] * 5 + [8] * 5 + [9] * 5
     slow = network.relus_only()
     assert slow.relus == 5 * (8 + 7 + 6)
@@ -55,13 +65,22 @@ def test_the_textcnn_of_kim_takes_one_step_per_round_for_all_widths_together():
 
 
 def test_a_residual_block_waits_as_a_sum_and_not_as_its_terms():
-    x, batch = graph.start((6, 4)), points(1, 6, 4)
+    x = graph.start((6, 4))
+    batch = points(1, 6, 4)
     mean, (one, two) = x.mean(0), (weights(1, 7, 4), weights(2, 4, 7))
     ours = graph.add(mean, mean.linear(one).relu().linear(two)).relu()
     theirs = torch.from_numpy(batch).mean(1)
-    same(ours, F.relu(theirs + F.relu(theirs @ torch.from_numpy(one).T) @ torch.from_numpy(two).T), batch)
+    same(
+        ours,
+        F.relu(theirs + F.relu(theirs @ torch.from_numpy(one).T) @ torch.from_numpy(two).T),
+        batch,
+    )
     network = Network.of(ours.linear(weights(3, 2, 4)))
-    assert [len(step.bias) for step in network.steps] == [7 + 4, 4, 2]  # the mean waits as 4 numbers, not as 24
+    assert [len(step.bias) for step in network.steps] == [
+        7 + 4,
+        4,
+        2,
+    ]  # the mean waits as 4 numbers, not as 24
 
 
 @given(st.integers(0, 10**6))
@@ -101,7 +120,9 @@ CONVOLUTIONS = [
 
 @pytest.mark.parametrize("more", CONVOLUTIONS, ids=str)
 def test_convolutions_equal_torch(more):
-    batch, kernel, bias = points(2, 4, 8), weights(2, 8, 4 // more.get("groups", 1), 3), weights(3, 8)
+    batch = points(2, 4, 8)
+    kernel = weights(2, 8, 4 // more.get("groups", 1), 3)
+    bias = weights(3, 8)
     theirs = F.conv1d(*map(torch.from_numpy, (batch, kernel, bias)), **more)
     same(graph.start((4, 8)).conv(kernel, bias, **more), theirs, batch)
 
@@ -112,8 +133,13 @@ def test_convolutions_equal_torch(more):
 @pytest.mark.parametrize("ceil", [False, True])
 def test_pools_with_padding_and_ceil_equal_torch(window, stride, padding, ceil):
     batch = points(4, 2, 5, 6)
-    x, t = graph.start((2, 5, 6)), torch.from_numpy(batch)
-    same(x.max_pool(window, stride, padding, ceil=ceil), F.max_pool2d(t, window, stride, padding, 1, ceil), batch)
+    x = graph.start((2, 5, 6))
+    t = torch.from_numpy(batch)
+    same(
+        x.max_pool(window, stride, padding, ceil=ceil),
+        F.max_pool2d(t, window, stride, padding, 1, ceil),
+        batch,
+    )
     for count in (False, True):
         theirs = F.avg_pool2d(t, window, stride, padding, ceil, count)
         same(x.average_pool(window, stride, padding, ceil=ceil, count_padding=count), theirs, batch)
@@ -122,7 +148,8 @@ def test_pools_with_padding_and_ceil_equal_torch(window, stride, padding, ceil):
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (5, 4), (3, 7)])
 def test_adaptive_pools_equal_torch(size):
     batch = points(5, 2, 5, 7)
-    x, t = graph.start((2, 5, 7)), torch.from_numpy(batch)
+    x = graph.start((2, 5, 7))
+    t = torch.from_numpy(batch)
     same(x.adaptive_pool(size, "max"), F.adaptive_max_pool2d(t, size), batch)
     same(x.adaptive_pool(size, "average"), F.adaptive_avg_pool2d(t, size), batch)
 
@@ -161,16 +188,26 @@ def test_softmax_equals_torch(axis, shape):
 @pytest.mark.parametrize("name", CURVES)
 def test_what_a_curve_says_of_itself_is_true(name):
     """Slope, steepness, bend and range against differences, over random intervals."""
-    curve, rng = CURVES[name], np.random.default_rng(0)
-    centers, widths = rng.uniform(-8, 8, 400), 10.0 ** rng.uniform(-4, 1, 400)
-    low, high = centers - widths, centers + widths
+    curve = CURVES[name]
+    rng = np.random.default_rng(0)
+    centers = rng.uniform(-8, 8, 400)
+    widths = 10.0 ** rng.uniform(-4, 1, 400)
+    low = centers - widths
+    high = centers + widths
     z = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 501)
-    value, slope, gap = curve.value(z), curve.slope(z), np.diff(z, axis=1)
+    value = curve.value(z)
+    slope = curve.slope(z)
+    gap = np.diff(z, axis=1)
     secant = np.diff(value, axis=1) / gap
     noise = 1e-11 / gap
     assert (np.abs(secant) <= curve.steep(low, high)[:, None] * (1 + 1e-9) + noise).all()
-    assert (np.abs(np.diff(slope, axis=1) / gap) <= curve.bend(low, high)[:, None] * (1 + 1e-9) + noise).all()
-    assert (secant >= np.minimum(slope[:, 1:], slope[:, :-1]) - curve.bend(low, high)[:, None] * gap - noise).all()
+    assert (
+        np.abs(np.diff(slope, axis=1) / gap) <= curve.bend(low, high)[:, None] * (1 + 1e-9) + noise
+    ).all()
+    assert (
+        secant
+        >= np.minimum(slope[:, 1:], slope[:, :-1]) - curve.bend(low, high)[:, None] * gap - noise
+    ).all()
     least, most = curve.range(low, high)
     assert (value >= least[:, None]).all()
     assert (value <= most[:, None]).all()
@@ -188,7 +225,9 @@ BAD = {
     "padding for another axis": lambda x: x.max_pool(2, 2, (1, 1)),
     "a window of padding only": lambda x: x.max_pool(1, 1, 2),
     "a clip to nothing": lambda x: x.clip(1.0, 0.0),
-    "a softmax too wide": lambda x: x.reshape((1, 12)).pick(np.zeros((1, 65), dtype=int)).softmax(1),
+    "a softmax too wide": lambda x: (
+        x.reshape((1, 12)).pick(np.zeros((1, 65), dtype=int)).softmax(1)
+    ),
     "a mean of nothing": lambda x: x[:0].mean(0),
 }
 
@@ -200,5 +239,7 @@ def test_what_does_not_fit_is_a_value_error(wrong):
 
 
 def test_layers_of_torch_in_a_row_make_no_more_steps_than_before():
-    network = Network.of(graph.start((2, 3)).reshape((6,)).linear(np.eye(6)).relu().linear(weights(0, 2, 6)))
+    network = Network.of(
+        graph.start((2, 3)).reshape((6,)).linear(np.eye(6)).relu().linear(weights(0, 2, 6))
+    )
     assert [len(step.bias) for step in network.steps] == [6, 2]

@@ -1,4 +1,6 @@
-"""Digests of programs: another one where anything differs that an answer may depend on, the same in every process."""
+"""Digests of programs: another one where anything differs that an answer may depend on, the same in
+every process.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,24 @@ KINDS = {
     "a function of a module": ("import helpers\n" + ROW.format("helpers.clean(t)"), CLEAN),
     "an imported function": ("from helpers import clean\n" + ROW.format("clean(t)"), CLEAN),
     "a function imported when it runs": (
-        "def predict(texts):\n    import helpers\n    return np.array([[0.5, helpers.clean(t)] for t in texts])\n",
+        (
+            "def predict(texts):\n    import helpers\n    return np.array([[0.5, "
+            "helpers.clean(t)] for t in texts])\n"
+        ),
         CLEAN,
     ),
     "a function of a module named by a string": (
         "import importlib\n" + ROW.format("importlib.import_module('helpers').clean(t)"),
         CLEAN,
     ),
-    "a function looked up by a string": ("import helpers\n" + ROW.format("getattr(helpers, 'clean')(t)"), CLEAN),
+    "a function looked up by a string": (
+        "import helpers\n" + ROW.format("getattr(helpers, 'clean')(t)"),
+        CLEAN,
+    ),
     "code in a string": ("from helpers import clean\n" + ROW.format("eval('clean(1)')"), CLEAN),
     "a module handed on": (
-        "import helpers\ndef use(module, t): return module.clean(t)\n" + ROW.format("use(helpers, t)"),
+        "import helpers\ndef use(module, t): return module.clean(t)\n"
+        + ROW.format("use(helpers, t)"),
         CLEAN,
     ),
     "a constant of a module": ("import helpers\n" + ROW.format("helpers.K"), "K = {}\n"),
@@ -53,18 +62,27 @@ KINDS = {
         "from helpers import R\nr = R()\n" + ROW.format("r.clean"),
         "class R:\n    @property\n    def clean(self): return {}\n",
     ),
-    "a class attribute": ("from helpers import R\n" + ROW.format("R.clean"), "class R:\n    clean = {}\n"),
+    "a class attribute": (
+        "from helpers import R\n" + ROW.format("R.clean"),
+        "class R:\n    clean = {}\n",
+    ),
     "a base class": (
         "from helpers import B\nclass R(B): pass\nr = R()\n" + ROW.format("r.clean(t)"),
         "class B:\n    def clean(self, t): return {}\n",
     ),
     "a metaclass": (
         "from helpers import R\n" + ROW.format("R.clean"),
-        "class M(type):\n    @property\n    def clean(cls): return {}\nclass R(metaclass=M): pass\n",
+        (
+            "class M(type):\n    @property\n    def clean(cls): return {}\nclass R(metaclass=M): "
+            "pass\n"
+        ),
     ),
     "an object that is called": (
         "from helpers import R\npredict = R()\n",
-        "import numpy as np\nclass R:\n    k = {}\n    def __call__(self, texts): return np.array([[0.5, self.k]])\n",
+        (
+            "import numpy as np\nclass R:\n    k = {}\n    def __call__(self, texts): return "
+            "np.array([[0.5, self.k]])\n"
+        ),
     ),
     "an object with slots": (
         "from helpers import r\n" + ROW.format("r.k"),
@@ -72,7 +90,10 @@ KINDS = {
     ),
     "an object that says nothing of itself": (
         "from helpers import r\n" + ROW.format("r.k"),
-        "class R:\n    def __getstate__(self): return None\n    def __reduce__(self): return 'r'\nr = R()\nr.k = {}\n",
+        (
+            "class R:\n    def __getstate__(self): return None\n    def __reduce__(self): return "
+            "'r'\nr = R()\nr.k = {}\n"
+        ),
     ),
     "a kind of dictionary": (
         "from helpers import d\n" + ROW.format("d['x']"),
@@ -86,16 +107,23 @@ KINDS = {
         "from helpers import R\nr = R()\n" + ROW.format("r.k"),
         "import dataclasses\n@dataclasses.dataclass\nclass R:\n    k: float = {}\n",
     ),
-    "a default": ("from helpers import clean\ndef predict(texts, f=clean): return f(texts)\n", CLEAN),
+    "a default": (
+        "from helpers import clean\ndef predict(texts, f=clean): return f(texts)\n",
+        CLEAN,
+    ),
     "what is closed over": (
         "from helpers import make\npredict = make()\n",
         "def make():\n    k = {}\n    def predict(texts): return k\n    return predict\n",
     ),
     "a partial function": (
-        "from functools import partial\nfrom helpers import clean\np = partial(clean)\n" + ROW.format("p(t)"),
+        "from functools import partial\nfrom helpers import clean\np = partial(clean)\n"
+        + ROW.format("p(t)"),
         CLEAN,
     ),
-    "a lambda in a dictionary": ("from helpers import d\n" + ROW.format("d['x'](t)"), "d = {{'x': lambda t: {}}}\n"),
+    "a lambda in a dictionary": (
+        "from helpers import d\n" + ROW.format("d['x'](t)"),
+        "d = {{'x': lambda t: {}}}\n",
+    ),
     "a function that remembers": (
         "from helpers import clean\n" + ROW.format("clean(t)"),
         "import functools\n@functools.lru_cache\n" + CLEAN,
@@ -115,7 +143,10 @@ KINDS = {
     ),
     "the order of a dictionary": (
         "from helpers import d\n" + ROW.format("list(d)[0]"),
-        "d = dict.fromkeys(sorted([0.5, {}]))\nd = dict(list(d.items())[:: 1 if {} > 0.5 else -1])\n",
+        (
+            "d = dict.fromkeys(sorted([0.5, {}]))\nd = dict(list(d.items())[:: 1 if {} > 0.5 else "
+            "-1])\n"
+        ),
     ),
     "what stands in an exception handler": (
         "from helpers import clean\n" + ROW.format("clean(t)"),
@@ -150,7 +181,9 @@ def _with(helpers: str, number: str) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_edited_helper_makes_another_digest(kind, written):
     shop, helpers = KINDS[kind]
-    first, again, other = (content(written(shop, _with(helpers, k)).predict) for k in ("0.1", "0.1", "0.9"))
+    first, again, other = (
+        content(written(shop, _with(helpers, k)).predict) for k in ("0.1", "0.1", "0.9")
+    )
     assert first == again
     assert first != other
 
@@ -163,7 +196,8 @@ def test_a_digest_is_the_same_in_every_process(tmp_path):
         (tmp_path / f"shop_{number}.py").write_text(program, encoding="utf-8")
     code = (
         "import importlib; from suffice.model.naming import content\n"
-        f"for i in range({len(KINDS)}): print(content(importlib.import_module(f'shop_{{i}}').predict))"
+        f"for i in range({len(KINDS)}): "
+        f"print(content(importlib.import_module(f'shop_{{i}}').predict))"
     )
     found = [_run(code, tmp_path, seed) for seed in ("1", "2")]
     assert len(set(found[0])) == len(KINDS)
@@ -184,8 +218,14 @@ def test_an_edited_helper_is_another_program_to_a_file_of_answers_and_to_a_batch
 
 def _run(code: str, folder: Path, seed: str) -> list[str]:
     """What a new process prints, a line each."""
-    env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([*sys.path, str(folder)])}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, env=env)
+    env = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "PYTHONPATH": os.pathsep.join([*sys.path, str(folder)]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, env=env
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -236,9 +276,12 @@ def test_what_goes_round_in_circles_ends():
 
 
 def test_records_are_known_by_their_fields_and_not_by_what_lies_between_them():
-    kind = np.dtype({"names": ["a", "b"], "formats": ["i1", "f8"], "offsets": [0, 8], "itemsize": 16})
+    kind = np.dtype(
+        {"names": ["a", "b"], "formats": ["i1", "f8"], "offsets": [0, 8], "itemsize": 16}
+    )
     one, other = (np.frombuffer(bytearray(fill * 48), kind) for fill in (b"\x00", b"\xff"))
-    other["a"], other["b"] = 0, 0.0
+    other["a"] = 0
+    other["b"] = 0.0
     assert bytes(one.view("u1").data) != bytes(other.view("u1").data)
     assert content(one) == content(other)
 
@@ -273,8 +316,14 @@ def test_what_no_digest_can_stand_for_asks_for_a_version(held, what, tmp_path):
     assert what in alone.notes[0]
     assert alone.digest != sf.from_function(predict, LABELS).digest
     assert alone.digest == pickle.loads(pickle.dumps(replace(alone, function=len))).digest
-    for kept in ({"cache": tmp_path / "answers"}, {"out": tmp_path / "out"}, {"certificates": tmp_path / "proofs"}):
-        with pytest.raises(InputError, match=rf"{what}.* \(held\), which no digest covers. Give a version"):
+    for kept in (
+        {"cache": tmp_path / "answers"},
+        {"out": tmp_path / "out"},
+        {"certificates": tmp_path / "proofs"},
+    ):
+        with pytest.raises(
+            InputError, match=rf"{what}.* \(held\), which no digest covers. Give a version"
+        ):
             next(sf.batch(alone, ["a text"], perturbation=sf.Deletion(), **kept))
     one, two = (sf.from_function(predict, LABELS, version=version) for version in ("1", "2"))
     assert one.digest != two.digest
@@ -282,7 +331,9 @@ def test_what_no_digest_can_stand_for_asks_for_a_version(held, what, tmp_path):
 
 
 def test_a_version_stands_for_the_whole_program():
-    one, two = (sf.from_function(lambda texts, k=k: [[k, 0.0]], LABELS, "rule", version="1") for k in (0, 1))
+    one, two = (
+        sf.from_function(lambda texts, k=k: [[k, 0.0]], LABELS, "rule", version="1") for k in (0, 1)
+    )
     assert one.digest == two.digest
 
 
@@ -305,12 +356,29 @@ def test_an_option_that_no_digest_can_stand_for_is_refused(tmp_path):
     """The run of a batch is known by its options, functions among them."""
     held, clf = threading.local(), sf.load("sst-fc25")
     with pytest.raises(InputError, match=r"A digest covers code and data, and a _thread\._local"):
-        next(sf.batch(clf, ["a good film"], tmp_path / "out.jsonl", cost=lambda word: 1 if held else 2))
+        next(
+            sf.batch(
+                clf, ["a good film"], tmp_path / "out.jsonl", cost=lambda word: 1 if held else 2
+            )
+        )
 
 
 def test_the_digest_of_a_program_is_one_of_its_labels_and_name_too():
     def predict(texts):
         return np.zeros((len(texts), 2))
 
-    ways = [(LABELS, None, None), (LABELS[::-1], None, None), (LABELS, "another", None), (LABELS, None, "1")]
-    assert len({sf.from_function(predict, labels, name, version=version).digest for labels, name, version in ways}) == 4
+    ways = [
+        (LABELS, None, None),
+        (LABELS[::-1], None, None),
+        (LABELS, "another", None),
+        (LABELS, None, "1"),
+    ]
+    assert (
+        len(
+            {
+                sf.from_function(predict, labels, name, version=version).digest
+                for labels, name, version in ways
+            }
+        )
+        == 4
+    )

@@ -45,7 +45,8 @@ class Words(nn.Module):
 
     def __init__(self, layer: Layer, run: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
-        self.layer, self.run = layer, run
+        self.layer = layer
+        self.run = run
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.run(x)
@@ -56,7 +57,9 @@ def channels_first() -> nn.Module:
 
 
 def grid(rows: int, columns: int) -> nn.Module:
-    return Words(Grid(rows, columns), lambda x: x.transpose(1, 2).reshape(len(x), -1, rows, columns))
+    return Words(
+        Grid(rows, columns), lambda x: x.transpose(1, 2).reshape(len(x), -1, rows, columns)
+    )
 
 
 def mean() -> nn.Module:
@@ -77,15 +80,24 @@ def ours(module: nn.Module) -> Layer:
         case nn.Linear():
             return Dense(module.weight.detach(), module.bias.detach())
         case nn.Conv1d():
-            return Conv1d(module.weight.detach(), module.bias.detach(), *module.stride, *module.padding)
+            return Conv1d(
+                module.weight.detach(), module.bias.detach(), *module.stride, *module.padding
+            )
         case nn.Conv2d():
-            return Conv2d(module.weight.detach(), module.bias.detach(), module.stride, module.padding)
+            return Conv2d(
+                module.weight.detach(), module.bias.detach(), module.stride, module.padding
+            )
         case nn.MaxPool1d() | nn.MaxPool2d():
             return MaxPool(tuple_of(module.kernel_size), tuple_of(module.stride))
         case nn.AvgPool1d() | nn.AvgPool2d():
             return AvgPool(tuple_of(module.kernel_size), tuple_of(module.stride))
         case nn.BatchNorm1d() | nn.BatchNorm2d():
-            parts = (module.running_mean, module.running_var, module.weight.detach(), module.bias.detach())
+            parts = (
+                module.running_mean,
+                module.running_var,
+                module.weight.detach(),
+                module.bias.detach(),
+            )
             return BatchNorm(*parts, eps=module.eps)
         case nn.ReLU():
             return Relu()
@@ -154,7 +166,9 @@ def test_the_dense_builder_takes_torch_weights_as_they_are(seed, widths, outputs
     for a, b in zip(widths, [*widths[1:], outputs], strict=True):
         modules += [nn.Linear(a, b), nn.ReLU()]
     model = randomise(modules[:-1], seed)
-    network = Network.dense([(m.weight.detach(), m.bias.detach()) for m in model if isinstance(m, nn.Linear)])
+    network = Network.dense(
+        [(m.weight.detach(), m.bias.detach()) for m in model if isinstance(m, nn.Linear)]
+    )
     batch = np.random.default_rng(seed).normal(size=(3, widths[0]))
     expected = model(torch.from_numpy(batch)).detach().numpy()
     np.testing.assert_allclose(network.forward(batch), expected, rtol=1e-9, atol=1e-9)
@@ -165,7 +179,8 @@ def test_the_dense_builder_takes_torch_weights_as_they_are(seed, widths, outputs
 def test_convolution_over_words_equals_torch(seed, data, length, dimension, outputs):
     padding = data.draw(st.integers(0, 3))
     width = data.draw(st.integers(1, min(5, length + 2 * padding)))
-    stride, kernels = data.draw(st.integers(1, 3)), data.draw(sizes)
+    stride = data.draw(st.integers(1, 3))
+    kernels = data.draw(sizes)
     convolution = nn.Conv1d(dimension, kernels, width, stride, padding)
     shape = (length, dimension)
     assert_same(head([channels_first(), convolution, nn.ReLU()], shape, outputs), shape, seed)
@@ -173,11 +188,14 @@ def test_convolution_over_words_equals_torch(seed, data, length, dimension, outp
 
 @given(seeds, st.data(), st.integers(2, 5), st.integers(2, 5), sizes, classes)
 @SOME
-def test_convolution_over_a_grid_of_words_equals_torch(seed, data, rows, columns, dimension, outputs):
+def test_convolution_over_a_grid_of_words_equals_torch(
+    seed, data, rows, columns, dimension, outputs
+):
     padding = data.draw(st.tuples(st.integers(0, 2), st.integers(0, 2)))
     height = data.draw(st.integers(1, min(5, rows + 2 * padding[0])))
     width = data.draw(st.integers(1, min(5, columns + 2 * padding[1])))
-    stride, kernels = data.draw(st.tuples(st.integers(1, 2), st.integers(1, 3))), data.draw(st.integers(1, 4))
+    stride = data.draw(st.tuples(st.integers(1, 2), st.integers(1, 3)))
+    kernels = data.draw(st.integers(1, 4))
     convolution = nn.Conv2d(dimension, kernels, (height, width), stride, padding)
     shape = (rows * columns, dimension)
     assert_same(head([grid(rows, columns), convolution, nn.ReLU()], shape, outputs), shape, seed)
@@ -195,7 +213,8 @@ def test_the_papers_cnn_on_a_5_by_5_grid_equals_torch():
         nn.Linear(6, 2),
     ]
     network = assert_same(modules, (25, 5), seed=1)
-    # 8 × 4 maxima over 2 × 2 and 0, as the relu is one more candidate, and 6 relus of the second convolution
+    # 8 × 4 maxima over 2 × 2 and 0, as the relu is one more candidate, and 6 relus of the second
+    # convolution
     assert [len(group) for step in network.steps for group in step.maxima] == [5] * 32
     assert network.relus == 6
 
@@ -237,7 +256,8 @@ def test_pooling_over_everything_equals_torch(layer, seed, rows, columns, dimens
 @SOME
 def test_networks_over_the_mean_embedding_equal_torch(seed, length, dimension, hidden, outputs):
     """No hidden layer is fastText, one or more are a deep averaging network."""
-    modules, width = [mean()], dimension
+    modules = [mean()]
+    width = dimension
     for size in hidden:
         modules += [nn.Linear(width, size), nn.ReLU()]
         width = size
@@ -248,7 +268,8 @@ def test_networks_over_the_mean_embedding_equal_torch(seed, length, dimension, h
 @SOME
 def test_batch_norm_over_words_folds_away(seed, length, dimension, outputs, before):
     """Before or after the relu, per channel of a convolution and per unit of a dense layer."""
-    norm, relu = nn.BatchNorm1d(3), nn.ReLU()
+    norm = nn.BatchNorm1d(3)
+    relu = nn.ReLU()
     middle = [norm, relu] if before else [relu, norm]
     convolved = [
         channels_first(),
@@ -271,7 +292,13 @@ def test_batch_norm_over_words_folds_away(seed, length, dimension, outputs, befo
 @given(seeds, st.integers(2, 4), st.integers(2, 4), sizes, classes)
 @SOME
 def test_batch_norm_over_a_grid_folds_away(seed, rows, columns, dimension, outputs):
-    first = [grid(rows, columns), nn.Conv2d(dimension, 3, 2), nn.BatchNorm2d(3), nn.ReLU(), nn.Dropout()]
+    first = [
+        grid(rows, columns),
+        nn.Conv2d(dimension, 3, 2),
+        nn.BatchNorm2d(3),
+        nn.ReLU(),
+        nn.Dropout(),
+    ]
     shape = (rows * columns, dimension)
     network = assert_same(head([*first, nn.BatchNorm2d(3)], shape, outputs), shape, seed)
     assert len(network.steps) == 2
@@ -312,7 +339,10 @@ deep_stacks = [
         id="convolutions in a row",
     ),
     pytest.param([nn.Flatten(), nn.ReLU(), nn.ReLU()], id="relus on the embedding itself"),
-    pytest.param([nn.Flatten(), nn.Linear(36, 6), nn.Linear(6, 4), nn.ReLU()], id="two affine layers in a row"),
+    pytest.param(
+        [nn.Flatten(), nn.Linear(36, 6), nn.Linear(6, 4), nn.ReLU()],
+        id="two affine layers in a row",
+    ),
 ]
 
 
@@ -348,8 +378,12 @@ def test_sparse_and_dense_steps_give_the_same_scores(modules, monkeypatch):
         np.testing.assert_array_equal(one.dense(), other.dense())
         sizes = np.random.default_rng(1).random((2, one.weight.shape[1]))
         for values in (sizes, sizes[0]):
-            np.testing.assert_allclose(one.magnified(values), values @ np.abs(other.weight).T, rtol=1e-12)
-            np.testing.assert_allclose(other.magnified(values), values @ np.abs(other.weight).T, rtol=1e-12)
+            np.testing.assert_allclose(
+                one.magnified(values), values @ np.abs(other.weight).T, rtol=1e-12
+            )
+            np.testing.assert_allclose(
+                other.magnified(values), values @ np.abs(other.weight).T, rtol=1e-12
+            )
     assert (thin.weights, thin.relus, thin.inputs) == (dense.weights, dense.relus, dense.inputs)
 
 
@@ -358,14 +392,21 @@ def test_sizes_of_large_weights_are_the_same_in_parts(sparse, monkeypatch):
     rng = np.random.default_rng(4)
     weight = np.where(rng.random((23, 31)) < 0.2, rng.standard_normal((23, 31)), 0.0)
     monkeypatch.setattr(networks, "KEPT", 40)  # a few rows at a time
-    step = Step(scipy.sparse.csr_array(weight) if sparse else weight, np.zeros(23), np.zeros(23, dtype=bool))
+    step = Step(
+        scipy.sparse.csr_array(weight) if sparse else weight, np.zeros(23), np.zeros(23, dtype=bool)
+    )
     for values in (rng.random((3, 31)), rng.random(31)):
         np.testing.assert_allclose(step.magnified(values), values @ np.abs(weight).T, rtol=1e-12)
 
 
 def test_a_large_convolution_is_kept_sparse_without_being_asked():
     rng = np.random.default_rng(0)
-    layers = [Transpose(), Conv1d(rng.normal(size=(8, 5, 3)), rng.normal(size=8)), Relu(), MaxPool()]
+    layers = [
+        Transpose(),
+        Conv1d(rng.normal(size=(8, 5, 3)), rng.normal(size=8)),
+        Relu(),
+        MaxPool(),
+    ]
     network = Network.build([*layers, Dense(rng.normal(size=(2, 8)), np.zeros(2))], (100, 5))
     assert not isinstance(network.steps[0].weight, np.ndarray)
     assert isinstance(network.steps[-1].weight, np.ndarray)
@@ -379,7 +420,11 @@ def test_the_units_that_see_a_word_and_their_weights_make_up_the_whole():
     weight = np.where(rng.random((7, 12)) < 0.3, rng.standard_normal((7, 12)), 0.0)
     weight[:, 3:6] = 0.0  # a word that no unit sees
     half = scipy.sparse.csr_array(weight / 2)
-    twice = np.repeat(half.data, 2), np.repeat(half.indices, 2), 2 * half.indptr  # every number in two parts
+    twice = (
+        np.repeat(half.data, 2),
+        np.repeat(half.indices, 2),
+        2 * half.indptr,
+    )  # every number in two parts
     step = Step(scipy.sparse.csr_array(twice, shape=(7, 12)), np.zeros(7), np.zeros(7, dtype=bool))
     whole = np.zeros((7, 12))
     for word, (units, seen) in enumerate(step.by_word(4)):
@@ -401,10 +446,13 @@ def test_other_vectors_for_one_word_give_the_scores_of_the_whole(sparse, monkeyp
     ]
     network = Network.build(layers, shape=(12, 2))
     assert scipy.sparse.issparse(network.steps[0].weight) == sparse
-    point, vectors = rng.standard_normal((12, 2)), rng.standard_normal((5, 2))
+    point = rng.standard_normal((12, 2))
+    vectors = rng.standard_normal((5, 2))
     points = np.repeat(point[None], 5, axis=0)
     points[:, 7] = vectors
-    assert np.allclose(network.forward_but(7, point, vectors), network.forward(points), rtol=0, atol=1e-12)
+    assert np.allclose(
+        network.forward_but(7, point, vectors), network.forward(points), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("lead", [(), (1,), (3,), (2, 3)])
@@ -418,7 +466,9 @@ def test_forward_takes_any_leading_axes_flat_or_as_words(lead):
 
 
 def test_the_size_of_a_network_counts_what_is_not_zero():
-    network = Network.dense([([[1.0, 0.0], [2.0, 3.0]], [0.0, 1.0]), ([[1.0, 1.0], [0.0, 1.0]], [0.0, 0.0])])
+    network = Network.dense(
+        [([[1.0, 0.0], [2.0, 3.0]], [0.0, 1.0]), ([[1.0, 1.0], [0.0, 1.0]], [0.0, 0.0])]
+    )
     assert (network.inputs, network.outputs, network.relus) == (2, 2, 2)
     assert network.weights == 3 + 2 + 3 + 2
 
@@ -439,15 +489,51 @@ misfits = {
     "a weight without rows": ([Dense(np.ones(6), np.zeros(1))], 0, "Dense"),
     "a ragged weight": ([Dense([[1.0] * 6, [1.0]], np.zeros(2))], 0, "Dense"),
     "words in a weight": ([Dense("heavy", np.zeros(2))], 0, "Dense"),
-    "a second layer for other inputs": ([two, Relu(), Dense(np.ones((2, 3)), np.zeros(2))], 2, "Dense"),
-    "a kernel for other channels": ([Transpose(), Conv1d(np.ones((4, 3, 2)), np.zeros(4))], 1, "Conv1d"),
-    "a kernel wider than the text": ([Transpose(), Conv1d(np.ones((4, 2, 4)), np.zeros(4))], 1, "Conv1d"),
-    "a kernel bias that is too short": ([Transpose(), Conv1d(np.ones((4, 2, 3)), np.zeros(1))], 1, "Conv1d"),
-    "a stride of nothing": ([Transpose(), Conv1d(np.ones((4, 2, 1)), np.zeros(4), stride=0)], 1, "Conv1d"),
-    "a stride backwards": ([Transpose(), Conv1d(np.ones((4, 2, 1)), np.zeros(4), stride=-1)], 1, "Conv1d"),
-    "negative padding": ([Transpose(), Conv1d(np.ones((4, 2, 1)), np.zeros(4), padding=-1)], 1, "Conv1d"),
-    "a 2-d convolution without a grid": ([Transpose(), Conv2d(np.ones((1, 2, 1, 1)), [0.0])], 1, "Conv2d"),
-    "a 2-d stride of one number": ([Grid(1, 3), Conv2d(np.ones((1, 2, 1, 1)), [0.0], (1,))], 1, "Conv2d"),
+    "a second layer for other inputs": (
+        [two, Relu(), Dense(np.ones((2, 3)), np.zeros(2))],
+        2,
+        "Dense",
+    ),
+    "a kernel for other channels": (
+        [Transpose(), Conv1d(np.ones((4, 3, 2)), np.zeros(4))],
+        1,
+        "Conv1d",
+    ),
+    "a kernel wider than the text": (
+        [Transpose(), Conv1d(np.ones((4, 2, 4)), np.zeros(4))],
+        1,
+        "Conv1d",
+    ),
+    "a kernel bias that is too short": (
+        [Transpose(), Conv1d(np.ones((4, 2, 3)), np.zeros(1))],
+        1,
+        "Conv1d",
+    ),
+    "a stride of nothing": (
+        [Transpose(), Conv1d(np.ones((4, 2, 1)), np.zeros(4), stride=0)],
+        1,
+        "Conv1d",
+    ),
+    "a stride backwards": (
+        [Transpose(), Conv1d(np.ones((4, 2, 1)), np.zeros(4), stride=-1)],
+        1,
+        "Conv1d",
+    ),
+    "negative padding": (
+        [Transpose(), Conv1d(np.ones((4, 2, 1)), np.zeros(4), padding=-1)],
+        1,
+        "Conv1d",
+    ),
+    "a 2-d convolution without a grid": (
+        [Transpose(), Conv2d(np.ones((1, 2, 1, 1)), [0.0])],
+        1,
+        "Conv2d",
+    ),
+    "a 2-d stride of one number": (
+        [Grid(1, 3), Conv2d(np.ones((1, 2, 1, 1)), [0.0], (1,))],
+        1,
+        "Conv2d",
+    ),
     "a 1-d convolution on a grid": ([Grid(1, 3), Conv1d(np.ones((1, 2, 1)), [0.0])], 1, "Conv1d"),
     "a grid of other size": ([Grid(2, 2)], 0, "Grid"),
     "a grid of no words": ([Flatten(), Grid(2, 3)], 1, "Grid"),
@@ -461,7 +547,11 @@ misfits = {
     "a mean of no words": ([Flatten(), Mean()], 1, "Mean"),
     "batch norm of other channels": ([Transpose(), BatchNorm(*np.ones((4, 3)))], 1, "BatchNorm"),
     "batch norm of one channel": ([Transpose(), BatchNorm(*np.ones((4, 1)))], 1, "BatchNorm"),
-    "a negative variance": ([Transpose(), BatchNorm([0, 0], [1, -1], [1, 1], [0, 0])], 1, "BatchNorm"),
+    "a negative variance": (
+        [Transpose(), BatchNorm([0, 0], [1, -1], [1, 1], [0, 0])],
+        1,
+        "BatchNorm",
+    ),
 }
 
 

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from suffice.errors import InputError
 from suffice.model.text import Text, read, split
 
-LOOKUP = {word: i for i, word in enumerate(["<PAD>", "<UNK>", "a", "film", "good", "bad", "don't", ",", "😀"])}
+LOOKUP = {
+    word: i
+    for i, word in enumerate(["<PAD>", "<UNK>", "a", "film", "good", "bad", "don't", ",", "😀"])
+}
 
 
 def seen(given: object, length: int = 6) -> Text:
@@ -49,7 +52,9 @@ def test_a_string_is_split_into_lower_case_words_and_single_marks(source, tokens
 @given(st.text(max_size=40))
 @settings(max_examples=300)
 def test_every_token_is_found_where_its_offsets_say(source):
-    """Any unicode at all: emoji, right-to-left, combining characters, lone surrogates, control characters."""
+    """Any unicode at all: emoji, right-to-left, combining characters, lone surrogates, control
+    characters.
+    """
     pieces = split(source)
     for token, start, end in pieces:
         assert 0 <= start < end <= len(source)
@@ -128,14 +133,20 @@ def test_a_list_of_words_is_taken_as_it_is():
     assert text.unknown == (0, 1, 3)
 
 
-SOLID = st.text(min_size=1, max_size=5).filter(lambda word: not any(char.isspace() for char in word))
+SOLID = st.text(min_size=1, max_size=5).filter(
+    lambda word: not any(char.isspace() for char in word)
+)
 
 
 @given(st.lists(SOLID, min_size=1, max_size=9))
 def test_the_words_of_a_list_have_offsets_into_the_joined_string(words):
     text = seen(words)
     assert text.source == " ".join(words)
-    assert [text.source[w.start : w.end] for w in text.words] == words[:6] == [w.text for w in text.words]
+    assert (
+        [text.source[w.start : w.end] for w in text.words]
+        == words[:6]
+        == [w.text for w in text.words]
+    )
     assert text.cut == tuple(words[6:])
 
 
@@ -229,7 +240,9 @@ def test_white_space_is_inside_a_word_only_where_the_vocabulary_has_it_so():
         read(["new york", "old york"], lookup, 3, "<PAD>", "<UNK>")
 
 
-@pytest.mark.parametrize("given_positions", [np.array([1, 3]), [np.int64(1), np.int32(3)], (np.uint8(3), 1)])
+@pytest.mark.parametrize(
+    "given_positions", [np.array([1, 3]), [np.int64(1), np.int32(3)], (np.uint8(3), 1)]
+)
 def test_positions_from_numpy_are_positions(given_positions):
     assert text.positions(given_positions) == (1, 3)
 

@@ -1,4 +1,6 @@
-"""Tokenizers: words with their places in the string, saved with the classifier, and words that count once."""
+"""Tokenizers: words with their places in the string, saved with the classifier, and words that
+count once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ PIECES = ["[PAD]", "[UNK]", "good", "##ness", "bad", "film", "a", "##s", "!", "v
 
 
 def wordpiece(**more: object) -> Tokenizer:
-    made = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(PIECES)}, unk_token="[UNK]"))
+    made = Tokenizer(
+        models.WordPiece({piece: i for i, piece in enumerate(PIECES)}, unk_token="[UNK]")
+    )
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return made
@@ -65,7 +69,11 @@ def test_the_bundled_models_keep_their_digests_and_their_words():
 
 def test_words_are_the_default_under_any_name():
     tiny = make_classifier(0)
-    assert tiny.digest == replace(tiny, tokenizer="words").digest == replace(tiny, tokenizer=None).digest
+    assert (
+        tiny.digest
+        == replace(tiny, tokenizer="words").digest
+        == replace(tiny, tokenizer=None).digest
+    )
 
 
 @pytest.mark.parametrize("wrong", ["sentences", 3, ["a"]])
@@ -84,7 +92,9 @@ ALPHABET = "aé eİßΣσ Ç1-_ﬁ한\u0301.'日 Å\u212b"
 def test_a_pattern_reads_exactly_what_scikit_learn_reads(source, lowercase, accents):
     from sklearn.feature_extraction.text import CountVectorizer
 
-    theirs = CountVectorizer(lowercase=lowercase, strip_accents=accents, token_pattern=r"(?u)\b\w+\b").build_analyzer()
+    theirs = CountVectorizer(
+        lowercase=lowercase, strip_accents=accents, token_pattern=r"(?u)\b\w+\b"
+    ).build_analyzer()
     ours = kinds.Pattern(r"(?u)\b\w+\b", lowercase, accents or "keep")(source)
     assert [word for word, _, _ in ours] == theirs(source)
     assert all(0 <= start < end <= len(source) for _, start, end in ours)
@@ -93,7 +103,11 @@ def test_a_pattern_reads_exactly_what_scikit_learn_reads(source, lowercase, acce
 
 @pytest.mark.parametrize(
     ("source", "shown"),
-    [("Çà et là", ["Çà", "et", "là"]), ("İstanbul ﬁn", ["İstanbul", "ﬁn"]), ("ΟΔΟΣ x", ["ΟΔΟΣ", "x"])],
+    [
+        ("Çà et là", ["Çà", "et", "là"]),
+        ("İstanbul ﬁn", ["İstanbul", "ﬁn"]),
+        ("ΟΔΟΣ x", ["ΟΔΟΣ", "x"]),
+    ],
 )
 def test_words_that_change_their_length_keep_their_place(source, shown):
     found = kinds.Pattern(r"\w+", accents="unicode")(source)
@@ -106,7 +120,8 @@ def test_a_group_is_the_word_and_skipped_words_take_no_position():
 
 
 @pytest.mark.parametrize(
-    ("pattern", "message"), [("(", "no regular expression"), ("(a)(b)", "has 2 groups"), (None, "no regular")]
+    ("pattern", "message"),
+    [("(", "no regular expression"), ("(a)(b)", "has 2 groups"), (None, "no regular")],
 )
 def test_a_bad_pattern_is_refused(pattern, message):
     with pytest.raises(InputError, match=message):
@@ -140,7 +155,9 @@ SLOW = [
 @pytest.mark.parametrize("pattern", SLOW, ids=range(len(SLOW)))
 def test_a_pattern_that_could_take_for_ever_is_refused(pattern, tmp_path):
     if pattern.count("(") < 400:  # nested too deeply for anybody: refused, or harmless
-        with pytest.raises(InputError, match=r"could take for ever|has 3 groups|no regular expression"):
+        with pytest.raises(
+            InputError, match=r"could take for ever|has 3 groups|no regular expression"
+        ):
             kinds.Pattern(pattern)
     made = replace(make_classifier(0), tokenizer=kinds.Pattern())
     made.save(tmp_path)
@@ -170,12 +187,16 @@ QUICK = [
 @settings(max_examples=30)
 def test_patterns_as_people_write_them_are_taken_and_read_as_re_does(pattern, source):
     group = re.compile(pattern).groups
-    wanted = [(m.group(group), *m.span(group)) for m in re.finditer(pattern, source) if m.group(group)]
+    wanted = [
+        (m.group(group), *m.span(group)) for m in re.finditer(pattern, source) if m.group(group)
+    ]
     assert kinds.Pattern(pattern, lowercase=False)(source) == wanted
 
 
 def ways(pattern: str, source: str) -> int:
-    """How many ways a matcher that tries all has through a pattern, from all starts, by plain recursion."""
+    """How many ways a matcher that tries all has through a pattern, from all starts, by plain
+    recursion.
+    """
     tree = list(re._parser.parse(pattern))
 
     def count(items: list, place: int) -> int:
@@ -185,8 +206,21 @@ def ways(pattern: str, source: str) -> int:
         match str(kind):
             case "MAX_REPEAT":
                 least, most, inner = value
-                again = [(kind, (max(least - 1, 0), most if most == re._constants.MAXREPEAT else most - 1, inner))]
-                more = count([*inner, *again, *rest], place) if most and (least or place < len(source)) else 0
+                again = [
+                    (
+                        kind,
+                        (
+                            max(least - 1, 0),
+                            most if most == re._constants.MAXREPEAT else most - 1,
+                            inner,
+                        ),
+                    )
+                ]
+                more = (
+                    count([*inner, *again, *rest], place)
+                    if most and (least or place < len(source))
+                    else 0
+                )
                 return 1 + more + (count(rest, place) if not least else 0)
             case "SUBPATTERN":
                 return count([*value[3], *rest], place)
@@ -226,7 +260,9 @@ PATTERNS = st.recursive(
 @given(PATTERNS)
 @settings(max_examples=300, deadline=None)
 def test_a_pattern_that_is_taken_never_has_more_than_a_few_ways_through_a_word(pattern):
-    """Against a matcher that tries everything: a bound that no pattern with ambiguous loops keeps."""
+    """Against a matcher that tries everything: a bound that no pattern with ambiguous
+    loops keeps.
+    """
     if why_refused(pattern):
         return
     size = 2 * len(pattern) + 10
@@ -263,7 +299,9 @@ def test_a_tokenizer_that_makes_a_text_longer_and_longer_is_refused():
     made.normalizer = normalizers.Sequence([normalizers.Replace("a", "aa")] * 40)
     with pytest.raises(ModelError, match="more than 64 times as long"):
         kinds.HuggingFace(made.to_str())("a film")
-    made.normalizer = normalizers.Sequence([normalizers.Replace("é", "ee"), normalizers.Replace(Regex(" +"), " ")])
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Replace("é", "ee"), normalizers.Replace(Regex(" +"), " ")]
+    )
     assert kinds.HuggingFace(made.to_str())("a film")
 
 
@@ -312,7 +350,11 @@ def test_padding_and_cutting_of_the_tokenizer_itself_are_left_out():
     made = wordpiece()
     made.enable_padding(length=9, pad_id=0, pad_token="[PAD]")
     made.enable_truncation(2)
-    assert [token for token, _, _ in kinds.as_tokenizer(made)("good film good")] == ["good", "film", "good"]
+    assert [token for token, _, _ in kinds.as_tokenizer(made)("good film good")] == [
+        "good",
+        "film",
+        "good",
+    ]
 
 
 def test_a_tokenizer_that_adds_special_tokens_is_refused_with_the_way_out():
@@ -365,10 +407,12 @@ def test_subwords_are_explained_contrasted_and_shown(text):
     assert result.status == "optimal"
     for word in result.text.words:
         assert text[word.start : word.end] == word.text
-    assert text in re.sub(r"<[^>]+>", "", sf.explain(clf, text, perturbation=sf.KNNBox(2)).to_html()).replace(
-        "&#x27;", "'"
+    assert text in re.sub(
+        r"<[^>]+>", "", sf.explain(clf, text, perturbation=sf.KNNBox(2)).to_html()
+    ).replace("&#x27;", "'")
+    flip = sf.contrast(
+        clf, text, perturbation=sf.WordSwap({"good": ["bad"], "a": ["very"], "very": ["a"]})
     )
-    flip = sf.contrast(clf, text, perturbation=sf.WordSwap({"good": ["bad"], "a": ["very"], "very": ["a"]}))
     assert flip.status in ("optimal", "none")
 
 
@@ -386,10 +430,14 @@ def test_the_page_shows_every_character_of_a_text_of_subwords_once(tmp_path):
     source = "Goodness, very bad"
     question = {"text": source, "perturbation": {"kind": "deletion"}}
     with serving("--model", str(folder), "--workers", "1") as address:
-        answer = httpx.post(f"{address.rstrip('/')}/api/explain", json=question, timeout=60, trust_env=False)
+        answer = httpx.post(
+            f"{address.rstrip('/')}/api/explain", json=question, timeout=60, trust_env=False
+        )
     assert answer.status_code == 200
     said = answer.json()
-    assert said["positions"] == list(sf.explain(subwords(3), source, perturbation=sf.Deletion()).positions)
+    assert said["positions"] == list(
+        sf.explain(subwords(3), source, perturbation=sf.Deletion()).positions
+    )
     assert all(source[word["start"] : word["end"]] == word["text"] for word in said["words"])
     shown = phrases.pieces(subwords(3).read(source), tuple(said["positions"]))
     assert "".join(piece.text for piece in shown) == source
@@ -402,7 +450,11 @@ def test_words_of_a_function_are_found_in_the_string():
     clf = replace(make_classifier(0), tokenizer=by_spaces)
     text = clf.read("Word1 WORD2  word1")
     assert text.tokens[:3] == ("word1", "word2", "word1")
-    assert [(word.text, word.start) for word in text.words] == [("Word1", 0), ("WORD2", 6), ("word1", 13)]
+    assert [(word.text, word.start) for word in text.words] == [
+        ("Word1", 0),
+        ("WORD2", 6),
+        ("word1", 13),
+    ]
 
 
 def test_a_function_may_give_the_places_itself():
@@ -419,7 +471,9 @@ def test_every_word_of_a_split_is_located_in_order(words):
 
 def test_a_word_that_is_not_in_the_text_is_refused_with_the_word():
     clf = replace(make_classifier(0), tokenizer=lambda source: ["word1", "stemm"])
-    with pytest.raises(InputError, match="gives 'stemm', which is not in the text after character 5"):
+    with pytest.raises(
+        InputError, match="gives 'stemm', which is not in the text after character 5"
+    ):
         clf.read("word1 stems")
 
 
@@ -434,12 +488,16 @@ def test_a_function_is_not_saved_but_asked_for_by_name(tmp_path):
     assert clf.digest != make_classifier(0).digest
     clf.save(tmp_path)
     with pytest.raises(
-        ModelError, match=r"your function 'by_spaces', which is not saved: use load\(folder, tokenizer=by_"
+        ModelError,
+        match=r"your function 'by_spaces', which is not saved: use load\(folder, tokenizer=by_",
     ):
         sf.load(tmp_path)
     with pytest.raises(ModelError, match="saved with the tokenizer 'by_spaces', which is not"):
         sf.load(tmp_path, tokenizer=by_letters)
-    assert sf.load(tmp_path, tokenizer=by_spaces).predict("word1").scores == clf.predict("word1").scores
+    assert (
+        sf.load(tmp_path, tokenizer=by_spaces).predict("word1").scores
+        == clf.predict("word1").scores
+    )
 
 
 def test_a_tokenizer_that_is_not_needed_is_refused(tmp_path):
@@ -453,7 +511,9 @@ def test_a_list_of_words_goes_around_the_tokenizer():
 
 
 @pytest.mark.parametrize(
-    "how", ["words", kinds.Pattern(), wordpiece(), by_spaces], ids=["words", "pattern", "hugging-face", "function"]
+    "how",
+    ["words", kinds.Pattern(), wordpiece(), by_spaces],
+    ids=["words", "pattern", "hugging-face", "function"],
 )
 def test_half_a_character_is_refused_before_any_tokenizer_sees_it(how):
     clf = replace(make_classifier(0), tokenizer=how)
@@ -482,7 +542,9 @@ def once(seed: int = 0) -> sf.Classifier:
     return replace(make_classifier(seed, length=5), tokenizer=kinds.Pattern(r"\w+", once=True))
 
 
-@pytest.mark.parametrize("given_text", ["word1 word2 word1 word2 word3", ["word1", "word2", "word1", "word2", "word3"]])
+@pytest.mark.parametrize(
+    "given_text", ["word1 word2 word1 word2 word3", ["word1", "word2", "word1", "word2", "word3"]]
+)
 def test_a_repeat_is_not_read(given_text):
     text = once().read(given_text)
     assert text.tokens == ("word1", "word2", "word3", "<PAD>", "<PAD>")
@@ -499,14 +561,18 @@ def test_a_repeat_is_not_read(given_text):
     ],
 )
 def test_a_swap_that_could_put_a_word_in_twice_is_refused(swaps):
-    with pytest.raises(InputError, match=r"counts once, .* 'word\d' could stand at positions 0 and 1"):
+    with pytest.raises(
+        InputError, match=r"counts once, .* 'word\d' could stand at positions 0 and 1"
+    ):
         sf.explain(once(), "word1 word2", perturbation=sf.WordSwap(swaps))
 
 
 def test_swaps_that_keep_words_apart_and_deletion_are_fine():
     swaps = sf.WordSwap({"word1": ["word4", "nowhere"], "word2": ["word5", "elsewhere"]})
     for perturbation in (swaps, sf.Deletion()):
-        assert sf.explain(once(), "word1 word2 word1", perturbation=perturbation).status == "optimal"
+        assert (
+            sf.explain(once(), "word1 word2 word1", perturbation=perturbation).status == "optimal"
+        )
 
 
 def test_nearest_words_are_refused_where_words_count_once():
@@ -517,14 +583,17 @@ def test_nearest_words_are_refused_where_words_count_once():
 
 
 def test_the_checker_refuses_a_set_in_which_a_word_could_count_twice():
-    from suffice.proof.check import header, reading, sets
+    from suffice.proof.check import header, limits, sets
 
     clf = once()
-    tokens, mask = clf.read("word1 word2").tokens, np.ones(5, dtype=bool)
+    tokens = clf.read("word1 word2").tokens
+    mask = np.ones(5, dtype=bool)
     data = {"kind": "word-swap", "swaps": {"word1": ["word2"]}}
-    head = header.Header("", tokens, data, mask, clf.labels[0], "sufficient", header.Sufficient(mask))
+    head = header.Header(
+        "", tokens, data, mask, clf.labels[0], "sufficient", header.Sufficient(mask)
+    )
     with pytest.raises(sf.Rejected, match="counts once"):
-        sets.read_sets(head, clf, reading.Limit.of(60))
+        sets.read_sets(head, clf, limits.Limit.of(60))
 
 
 def test_the_example_of_the_folder_format_still_holds(tmp_path: Path):

@@ -1,4 +1,6 @@
-"""The checker: what it accepts is true, whoever wrote the certificate; what is no certificate is refused quickly."""
+"""The checker: what it accepts is true, whoever wrote the certificate; what is no certificate is
+refused quickly.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,16 @@ import suffice as sf
 from suffice.errors import NotACertificate, Rejected, SufficeError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
-from suffice.proof.check import Checked, check, inputs, network, points, reading, sets, walk
+from suffice.proof.check import Checked, check, evidence, inputs, network, points, sets
 from suffice.proof.check import header as headers
+from suffice.proof.check import limits as reading
 from suffice.proof.check.leaf import Leaf
-from suffice.prove.bounds import Form, hidden
-from suffice.prove.inputs import Free
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verbs.question import Question
+from suffice.verify.nets.crown import PreparedProblem, intermediate_bounds
+from suffice.verify.nets.input_sets import Free
 from tests.forging import forged
 
 FOLDER = Path(sys.modules["suffice.proof.check"].__file__).parent
@@ -54,12 +57,16 @@ def array(values: Any, kind: str = "f8") -> dict[str, str]:
     return {kind: base64.b64encode(np.asarray(values, dtype="<" + kind).tobytes()).decode()}
 
 
-def leaf(alpha: Sequence[float] | None = (), beta: dict[int, float] | None = None) -> dict[str, Any]:
+def leaf(
+    alpha: Sequence[float] | None = (), beta: dict[int, float] | None = None
+) -> dict[str, Any]:
     slopes = None if alpha is None else array(alpha, "f4")
     return {"leaf": {"alpha": slopes, "beta": {str(u): b for u, b in (beta or {}).items()}}}
 
 
-def header(classifier: Classifier, text: list[str], perturbation: Any, claim: dict[str, Any], **more: Any) -> Any:
+def header(
+    classifier: Classifier, text: list[str], perturbation: Any, claim: dict[str, Any], **more: Any
+) -> Any:
     return {
         "certificate": 2,
         "model": classifier.digest,
@@ -77,7 +84,13 @@ def against(rival: str) -> dict[str, str]:
 
 
 def cheapest(positions: list[int], lower: int, costs: Sequence[int]) -> dict[str, Any]:
-    claim = {"kind": "cheapest", "positions": positions, "costs": list(costs), "unit": "1", "lower": lower}
+    claim = {
+        "kind": "cheapest",
+        "positions": positions,
+        "costs": list(costs),
+        "unit": "1",
+        "lower": lower,
+    }
     return {**claim, "include": [], "exclude": [], "cost": sum(costs[i] for i in positions)}
 
 
@@ -85,7 +98,9 @@ def pack(lines: Sequence[Any]) -> bytes:
     return gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode(), mtime=0)
 
 
-def verdict(lines: Sequence[Any], classifier: Classifier, packed: bool = False) -> Checked | SufficeError:
+def verdict(
+    lines: Sequence[Any], classifier: Classifier, packed: bool = False
+) -> Checked | SufficeError:
     try:
         return check(pack(lines) if packed else SimpleNamespace(lines=tuple(lines)), classifier)
     except (Rejected, NotACertificate) as error:
@@ -102,7 +117,11 @@ def rejection(lines: Sequence[Any], classifier: Classifier) -> Rejected:
 
 
 def classifier_of(network: Network, vectors: dict[str, Any], length: int) -> Classifier:
-    words = {"<PAD>": [0.0], "<UNK>": [0.0], **{word: np.atleast_1d(v).tolist() for word, v in vectors.items()}}
+    words = {
+        "<PAD>": [0.0],
+        "<UNK>": [0.0],
+        **{word: np.atleast_1d(v).tolist() for word, v in vectors.items()},
+    }
     size = max(map(len, words.values()))
     table = [[*v, *[0.0] * (size - len(v))] for v in words.values()]
     labels = [f"label{i}" for i in range(network.outputs)]
@@ -110,21 +129,31 @@ def classifier_of(network: Network, vectors: dict[str, Any], length: int) -> Cla
 
 
 def hat(lift: float) -> Classifier:
-    """One word x; margin = lift + relu(x + 1) - 2 relu(x) + relu(x - 1), which is lift outside [-1, 1], more inside."""
+    """One word x; margin = lift + relu(x + 1) - 2 relu(x) + relu(x - 1), which is lift outside [-1,
+    1], more inside.
+    """
     hidden = ([[1.0], [1.0], [1.0]], [1.0, 0.0, -1.0])
-    return classifier_of(Network.dense([hidden, ([[1.0, -2.0, 1.0], [0.0, 0.0, 0.0]], [lift, 0.0])]), {"a": 0.0}, 1)
+    return classifier_of(
+        Network.dense([hidden, ([[1.0, -2.0, 1.0], [0.0, 0.0, 0.0]], [lift, 0.0])]), {"a": 0.0}, 1
+    )
 
 
 def needs_beta(lift: float) -> Classifier:
-    """One word x; margin = lift + 2 relu(x) - relu(x + 9) + 9, which is lift + |x| for x in [-2, 2]."""
+    """One word x; margin = lift + 2 relu(x) - relu(x + 9) + 9, which is lift + |x| for x in [-2,
+    2].
+    """
     hidden = ([[1.0], [1.0]], [0.0, 9.0])
-    return classifier_of(Network.dense([hidden, ([[2.0, -1.0], [0.0, 0.0]], [lift + 9.0, 0.0])]), {"a": 0.0}, 1)
+    return classifier_of(
+        Network.dense([hidden, ([[2.0, -1.0], [0.0, 0.0]], [lift + 9.0, 0.0])]), {"a": 0.0}, 1
+    )
 
 
 def both(threshold: float = 1.5, classes: int = 2) -> Classifier:
     """Two words of value 1; margin = sum - threshold: with deletion both of them are needed."""
     rows = [[1.0, 1.0], *[[0.0, 0.0]] * (classes - 1)]
-    return classifier_of(Network.dense([(rows, [-threshold, *[0.0] * (classes - 1)])]), {"a": 1.0, "b": 1.0}, 2)
+    return classifier_of(
+        Network.dense([(rows, [-threshold, *[0.0] * (classes - 1)])]), {"a": 1.0, "b": 1.0}, 2
+    )
 
 
 BALL = {"kind": "epsilon-ball", "eps": 2.0, "p": "inf"}
@@ -133,8 +162,15 @@ SUFFICIENT = {"kind": "sufficient", "positions": []}
 
 
 def hat_lines(classifier: Classifier) -> Lines:
-    first, second = leaf([0, 0, 0]), leaf([1, 0, 1])
-    return [header(classifier, ["a"], BALL, SUFFICIENT), against("label1"), {"split": 1}, first, second]
+    first = leaf([0, 0, 0])
+    second = leaf([1, 0, 1])
+    return [
+        header(classifier, ["a"], BALL, SUFFICIENT),
+        against("label1"),
+        {"split": 1},
+        first,
+        second,
+    ]
 
 
 def beta_lines(classifier: Classifier, low: float = 1.0, high: float = 1.0) -> Lines:
@@ -146,16 +182,25 @@ def both_lines(classifier: Classifier, lower: int = 2, budget: int = 1, **claim:
     proofs = [line for rival in classifier.labels[1:] for line in (against(rival), leaf())]
     start = {"changed": [0, 1], "vectors": array([0.0, 0.0])}
     restoration = {"restoration": {"start": start, "rival": "label1", "budget": budget}}
-    head = header(classifier, ["a", "b"], GONE, {**cheapest([0, 1], lower, [1, 1]), **claim}, label="label0")
+    head = header(
+        classifier, ["a", "b"], GONE, {**cheapest([0, 1], lower, [1, 1]), **claim}, label="label0"
+    )
     return [head, *proofs, {"prove": "cheapest"}, restoration, leaf()]
 
 
 def test_a_proof_by_splitting_is_accepted():
     found = check(SimpleNamespace(lines=hat_lines(hat(0.1))), hat(0.1))
-    assert (found.kind, found.label, found.positions, found.optimal) == ("sufficient", "label0", (), False)
+    assert (found.kind, found.label, found.positions, found.optimal) == (
+        "sufficient",
+        "label0",
+        (),
+        False,
+    )
     assert found.sentence == (
-        f"For the classifier {hat(0.1).digest[:16]}, over the real numbers: the text 'a' has the label 'label0'. Its "
-        "one word may become any vector within 2 of its own (norm inf). No word is needed: 'label0' stays the label "
+        f"For the classifier {hat(0.1).digest[:16]}, over the real numbers: the text 'a' has "
+        "the label 'label0'. Its "
+        "one word may become any vector within 2 of its own (norm inf). No word is needed: "
+        "'label0' stays the label "
         "whatever all of them become."
     )
     assert repr(found) == "<Checked sufficient: 'label0', words ()>"
@@ -187,7 +232,9 @@ def leaning(slope: float, lift: float) -> Classifier:
 
 @pytest.mark.parametrize(("slope", "alpha"), [(-2.0, 2.0), (1.0, -1.0)])
 def test_a_slope_outside_of_0_and_1_counts_as_the_nearest_of_them(slope, alpha):
-    """With alpha as given the line would cancel slope·x, and a margin that falls to lift - 2 would look like lift."""
+    """With alpha as given the line would cancel slope·x, and a margin that falls to lift - 2 would
+    look like lift.
+    """
     for lift, true in ((1.0, False), (2.1, True)):
         classifier = leaning(slope, lift)
         head = header(classifier, ["a"], BALL, SUFFICIENT, label="label0")
@@ -200,8 +247,15 @@ def test_a_negative_multiplier_is_no_multiplier():
 
 
 def test_splits_that_contradict_the_bounds_close_a_leaf():
-    lines = [*beta_lines(needs_beta(0.1))[:2], {"split": 1}, leaf([0, 0]), *beta_lines(needs_beta(0.1))[2:]]
-    assert isinstance(verdict(lines, needs_beta(0.1)), Checked)  # relu(x + 9) is always on: its first side is empty
+    lines = [
+        *beta_lines(needs_beta(0.1))[:2],
+        {"split": 1},
+        leaf([0, 0]),
+        *beta_lines(needs_beta(0.1))[2:],
+    ]
+    assert isinstance(
+        verdict(lines, needs_beta(0.1)), Checked
+    )  # relu(x + 9) is always on: its first side is empty
 
 
 def test_an_optimal_set_is_accepted_with_its_cost():
@@ -266,7 +320,13 @@ def attack(changed: list[int], rival: str = "label1") -> dict[str, Any]:
 
 
 def test_a_word_tree_of_attacks_and_costs_is_accepted():
-    nodes = [{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}, {"attack": attack([0])}]
+    nodes = [
+        {"word": 0},
+        {"word": 1},
+        {"cost": True},
+        {"attack": attack([1])},
+        {"attack": attack([0])},
+    ]
     assert isinstance(verdict(word_tree(*nodes), both()), Checked)
 
 
@@ -278,9 +338,15 @@ def test_a_word_tree_of_attacks_and_costs_is_accepted():
         ([{"attack": attack([0])}], 5),  # word 0 is open
         ([{"word": 0}, {"attack": attack([0])}], 6),  # word 0 is held
         ([{"word": 0}, {"word": 0}], 6),
-        ([{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}], 9),  # word 0 out is missing
+        (
+            [{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}],
+            9,
+        ),  # word 0 out is missing
         ([{"word": 0}, {"word": 1}, {"cost": 1}], 7),
-        ([{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([])}], 8),  # the text keeps its label
+        (
+            [{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([])}],
+            8,
+        ),  # the text keeps its label
         ([{"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1], "label0")}], 8),
         ([{"word": 2}], 5),
     ],
@@ -289,15 +355,21 @@ def test_a_word_tree_that_does_not_cover_or_does_not_hold_is_rejected(nodes, lin
     assert rejection(word_tree(*nodes), both()).line == line
 
 
-def point_lines(classifier: Classifier, claim: dict[str, Any], point: dict[str, Any], **more: Any) -> Lines:
+def point_lines(
+    classifier: Classifier, claim: dict[str, Any], point: dict[str, Any], **more: Any
+) -> Lines:
     return [header(classifier, ["a", "b"], GONE, claim, **more), {"point": point}]
 
 
 def test_a_counterexample_refutes_and_shows_infeasibility():
-    refuted = verdict(point_lines(both(), {"kind": "refuted", "positions": [0]}, attack([1])), both())
+    refuted = verdict(
+        point_lines(both(), {"kind": "refuted", "positions": [0]}, attack([1])), both()
+    )
     assert isinstance(refuted, Checked)
     assert "does not suffice" in refuted.sentence
-    infeasible = verdict(point_lines(both(), {"kind": "infeasible", "exclude": [1]}, attack([1])), both())
+    infeasible = verdict(
+        point_lines(both(), {"kind": "infeasible", "exclude": [1]}, attack([1])), both()
+    )
     assert isinstance(infeasible, Checked)
     assert infeasible.positions == (1,)
 
@@ -316,20 +388,27 @@ def test_a_counterexample_refutes_and_shows_infeasibility():
     ],
 )
 def test_a_counterexample_that_is_none_is_rejected(point):
-    assert rejection(point_lines(both(), {"kind": "refuted", "positions": [0]}, point), both()).line == 2
+    assert (
+        rejection(point_lines(both(), {"kind": "refuted", "positions": [0]}, point), both()).line
+        == 2
+    )
 
 
 def test_a_tie_at_the_text_is_a_counterexample_and_no_label_of_a_losing_class():
     tie = both(2.0)
     claim = {"kind": "refuted", "positions": [0, 1]}
     assert isinstance(verdict(point_lines(tie, claim, attack([]), label="label0"), tie), Checked)
-    assert isinstance(verdict(point_lines(tie, claim, attack([], "label0"), label="label1"), tie), Checked)
+    assert isinstance(
+        verdict(point_lines(tie, claim, attack([], "label0"), label="label1"), tie), Checked
+    )
     lost = point_lines(both(), claim, attack([], "label0"), label="label1")
     assert rejection(lost, both()).line == 1
 
 
 def test_a_mixture_of_corners_is_taken_exactly():
-    """Margin 1/3 - x over the hull of 0 and 1: the mean with weights 2 and 1 is a tie, which no double would be."""
+    """Margin 1/3 - x over the hull of 0 and 1: the mean with weights 2 and 1 is a tie, which no
+    double would be.
+    """
     network = Network.dense([([[-3.0], [0.0]], [1.0, 0.0])])
     classifier = classifier_of(network, {"a": 0.0, "b": 1.0}, 1)
     hull, claim = {"kind": "knn-hull", "k": 1}, {"kind": "refuted", "positions": []}
@@ -340,7 +419,15 @@ def test_a_mixture_of_corners_is_taken_exactly():
 
     assert isinstance(verdict(lines([2, 1]), classifier), Checked)
     assert isinstance(verdict(lines([2.0, 1.0 + 2**-52]), classifier), Checked)
-    for wrong in ([2.0, 1.0 - 2**-53], [2 + 2**-51, 1], [0, 0], [-1, 2], [1], [1, 1, 1], [2**60 + 1, 2**60]):
+    for wrong in (
+        [2.0, 1.0 - 2**-53],
+        [2 + 2**-51, 1],
+        [0, 0],
+        [-1, 2],
+        [1],
+        [1, 1, 1],
+        [2**60 + 1, 2**60],
+    ):
         assert rejection(lines(wrong), classifier).line == 2
 
 
@@ -355,7 +442,10 @@ def test_membership_of_balls_is_exact(p, inside):
     def lines(vector: Any) -> Lines:
         ball = {"kind": "epsilon-ball", "eps": scale, "p": p}
         point = {"changed": [0], "vectors": array(vector), "rival": "label1"}
-        return [header(classifier, ["a"], ball, {"kind": "refuted", "positions": []}), {"point": point}]
+        return [
+            header(classifier, ["a"], ball, {"kind": "refuted", "positions": []}),
+            {"point": point},
+        ]
 
     border = np.array([0.75, 1.0]) if p == 2 else exact
     assert isinstance(verdict(lines(border), classifier), Checked)
@@ -378,7 +468,9 @@ def test_another_classifier_is_not_what_it_is_about():
 
 def test_the_first_line_that_fails_is_named():
     lines = hat_lines(hat(-0.1))
-    assert rejection(lines[:-1], hat(-0.1)).line == 4  # the leaf of line 4 fails before the end is missed
+    assert (
+        rejection(lines[:-1], hat(-0.1)).line == 4
+    )  # the leaf of line 4 fails before the end is missed
     assert rejection([*lines, {"leaf": None}], hat(-0.1)).line == 4
 
 
@@ -413,8 +505,12 @@ NO_CERTIFICATES = {
     "format 1": gzip.compress(HEAD.replace(b'"certificate": 2', b'"certificate": 1') + b"\n"),
     "format 3": gzip.compress(HEAD.replace(b'"certificate": 2', b'"certificate": 3') + b"\n"),
     "format true": gzip.compress(HEAD.replace(b'"certificate": 2', b'"certificate": true') + b"\n"),
-    "a key twice": gzip.compress(HEAD.replace(b'"certificate": 2', b'"certificate": 2, "certificate": 2') + b"\n"),
-    "a key twice inside": gzip.compress(HEAD.replace(b'"eps": 2.0', b'"eps": 9.0, "eps": 2.0') + b"\n"),
+    "a key twice": gzip.compress(
+        HEAD.replace(b'"certificate": 2', b'"certificate": 2, "certificate": 2') + b"\n"
+    ),
+    "a key twice inside": gzip.compress(
+        HEAD.replace(b'"eps": 2.0', b'"eps": 9.0, "eps": 2.0') + b"\n"
+    ),
     "endless header": bomb(b'{"certificate": 2, "text": ["', b"a" * 2**20, 200),
     "endless line": bomb(HEAD + b'\n{"prove": "', b"a" * 2**20, 200),
     "empty lines": bomb(HEAD + b"\n", b"\n" * 2**20, 4),
@@ -457,14 +553,35 @@ def test_a_flood_of_lines_is_rejected_where_it_starts_to_be_wrong(name):
     assert refusal.value.line <= 6
 
 
-HOSTILE_VALUES = [None, True, -1, 0.5, 1e308, 2**70, "x", [], [[]], {}, {"f4": ""}, {"f8": "A" * 400}, [True], [0, 0]]
+HOSTILE_VALUES = [
+    None,
+    True,
+    -1,
+    0.5,
+    1e308,
+    2**70,
+    "x",
+    [],
+    [[]],
+    {},
+    {"f4": ""},
+    {"f8": "A" * 400},
+    [True],
+    [0, 0],
+]
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value inside JSON data."""
     if path:
         yield path
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    items = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, value in items:
         yield from places(value, (*path, key))
 
@@ -479,7 +596,9 @@ def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def hand_written() -> list[tuple[Lines, Classifier]]:
-    words = word_tree({"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}, {"attack": attack([0])})
+    words = word_tree(
+        {"word": 0}, {"word": 1}, {"cost": True}, {"attack": attack([1])}, {"attack": attack([0])}
+    )
     refuted = point_lines(both(), {"kind": "refuted", "positions": [0]}, attack([1]))
     picked = [*both_lines(both())[:-1], {"pick": 0}, leaf(), leaf()]
     made = [(hat_lines(hat(0.1)), hat(0.1)), (beta_lines(needs_beta(0.1)), needs_beta(0.1))]
@@ -497,7 +616,9 @@ def test_a_value_of_a_wrong_kind_is_refused_or_leaves_something_true():
             tried += 1
         for path in [path for path in places(lines) if isinstance(get(lines, path), dict)]:
             if path[-1] not in ("beta", "swaps"):
-                assert isinstance(verdict(put(lines, (*path, "extra"), 1), classifier), SufficeError), path
+                assert isinstance(
+                    verdict(put(lines, (*path, "extra"), 1), classifier), SufficeError
+                ), path
     assert tried > 1500
 
 
@@ -522,9 +643,14 @@ class Source:
     lines: Lines
 
 
-def small_classifier(rng: np.random.Generator, length: int, dimension: int, whole: bool) -> Classifier:
-    """Weights are normal, or small whole numbers; there are few relus, so that all patterns can be tried."""
-    hidden, classes = HIDDEN[int(rng.integers(len(HIDDEN)))], int(rng.integers(2, 4))
+def small_classifier(
+    rng: np.random.Generator, length: int, dimension: int, whole: bool
+) -> Classifier:
+    """Weights are normal, or small whole numbers; there are few relus, so that all patterns can be
+    tried.
+    """
+    hidden = HIDDEN[int(rng.integers(len(HIDDEN)))]
+    classes = int(rng.integers(2, 4))
 
     def numbers(*shape: int) -> Any:
         return rng.integers(-2, 3, shape).astype(float) if whole else rng.standard_normal(shape)
@@ -551,7 +677,9 @@ def small_set(kind: str, rng: np.random.Generator, center: Any) -> Perturbation:
         case "ball-inf":
             return sf.EpsilonBall(eps)
         case "word-swap":
-            return sf.WordSwap({w: rng.permutation(WORDS)[: rng.integers(4)].tolist() for w in WORDS})
+            return sf.WordSwap(
+                {w: rng.permutation(WORDS)[: rng.integers(4)].tolist() for w in WORDS}
+            )
         case _:
             return sf.Deletion()
 
@@ -563,7 +691,9 @@ def prove(kind: str, seed: int) -> Iterator[Source]:
     """What the prover says about one small text, in every kind of claim that it can make."""
     rng = np.random.default_rng([seed, *map(ord, kind)])
     length = int(rng.integers(2, 4))
-    classifier = small_classifier(rng, length, int(rng.integers(1, 3)), whole=bool(rng.random() < 0.3))
+    classifier = small_classifier(
+        rng, length, int(rng.integers(1, 3)), whole=bool(rng.random() < 0.3)
+    )
     text = rng.permutation(WORDS)[: length - int(rng.random() < 0.3)].tolist()
     chosen = small_set(kind, rng, classifier.embed(classifier.read(text)))
     costs = None if rng.random() < 0.5 else {word: float(rng.integers(1, 4)) for word in WORDS}
@@ -589,7 +719,9 @@ def sources(seeds: int) -> list[Source]:
 
 
 class Truth:
-    """What is true of one header: every set of free words is decided by trying all choices, or all relu patterns."""
+    """What is true of one header: every set of free words is decided by trying all choices, or all
+    relu patterns.
+    """
 
     TOLERANCE = 1e-7
 
@@ -609,7 +741,10 @@ class Truth:
         return self.known[free]
 
     def over_choices(self, free: frozenset[int], rivals: list[int]) -> float:
-        options = [range(self.region.points.shape[1]) if i in free else range(1) for i in range(len(self.text))]
+        options = [
+            range(self.region.points.shape[1]) if i in free else range(1)
+            for i in range(len(self.text))
+        ]
         picks = np.array(list(itertools.product(*options)))
         points = self.region.points[np.arange(len(self.text)), picks]
         scores = self.classifier.network.forward(points)
@@ -620,7 +755,9 @@ class Truth:
         return float(min(exact_margin(self.classifier, lowest, self.label, j) for j in rivals))
 
     def over_patterns(self, free: frozenset[int], rivals: list[int]) -> float:
-        """For each relu pattern, the least margin over the inputs that have it; for 2-norm balls, good tries."""
+        """For each relu pattern, the least margin over the inputs that have it; for 2-norm balls,
+        good tries.
+        """
         points = self.tries(free)
         scores = self.classifier.network.forward(points)
         lowest = float((scores[:, [self.label]] - scores[:, rivals]).min())
@@ -632,28 +769,41 @@ class Truth:
         for pattern in itertools.product((0.0, 1.0), repeat=sum(len(step.bias) for step in hidden)):
             matrix, offset, rows, limits = self.linear(hidden, np.array(pattern))
             for rival in rivals:
-                row, constant = last.weight[self.label] - last.weight[rival], last.bias[self.label] - last.bias[rival]
+                row = last.weight[self.label] - last.weight[rival]
+                constant = last.bias[self.label] - last.bias[rival]
                 value = self.program(free, row @ matrix, constant + row @ offset, rows, limits)
                 lowest = min(lowest, value)
         return lowest
 
     def linear(self, hidden: Any, pattern: Any) -> tuple[Any, ...]:
-        """Where relus are on and off as in the pattern: h = matrix·x + offset, which holds for rows·x <= limits."""
-        matrix, offset = np.eye(self.classifier.network.inputs), np.zeros(self.classifier.network.inputs)
-        rows, limits = [np.zeros((0, len(matrix)))], [np.zeros(0)]
+        """Where relus are on and off as in the pattern: h = matrix·x + offset, which holds for
+        rows·x <= limits.
+        """
+        matrix = np.eye(self.classifier.network.inputs)
+        offset = np.zeros(self.classifier.network.inputs)
+        rows = [np.zeros((0, len(matrix)))]
+        limits = [np.zeros(0)]
         for step in hidden:
-            on, pattern = pattern[: len(step.bias)], pattern[len(step.bias) :]
-            matrix, offset = step.weight @ matrix, step.weight @ offset + step.bias
+            on = pattern[: len(step.bias)]
+            pattern = pattern[len(step.bias) :]
+            matrix = step.weight @ matrix
+            offset = step.weight @ offset + step.bias
             sign = 1 - 2 * on  # a relu that is off has sign·z <= 0, one that is on too
-            rows, limits = [*rows, sign[:, None] * matrix], [*limits, -sign * offset]
-            matrix, offset = on[:, None] * matrix, on * offset
+            rows = [*rows, sign[:, None] * matrix]
+            limits = [*limits, -sign * offset]
+            matrix = on[:, None] * matrix
+            offset = on * offset
         return matrix, offset, np.vstack(rows), np.concatenate(limits)
 
     def tries(self, free: frozenset[int]) -> Any:
         rng = np.random.default_rng(0)
         aims = rng.standard_normal((64, *self.region.center.shape))
-        moved = np.concatenate([self.region.center[None], self.region.minimiser(aims), self.region.sample(rng, 64)])
-        return np.where(np.isin(np.arange(len(self.text)), list(free))[:, None], moved, self.region.center)
+        moved = np.concatenate(
+            [self.region.center[None], self.region.minimiser(aims), self.region.sample(rng, 64)]
+        )
+        return np.where(
+            np.isin(np.arange(len(self.text)), list(free))[:, None], moved, self.region.center
+        )
 
     def descend(self, free: frozenset[int], rivals: list[int], points: Any, scores: Any) -> float:
         """Local search from the best tries, for balls of the 2-norm."""
@@ -668,9 +818,14 @@ class Truth:
 
         best = np.argsort((scores[:, [self.label]] - scores[:, rivals]).min(-1))[:2]
         starts = [(points[i] - center).ravel() for i in best]
-        return min(float(minimize(value, x, method="Nelder-Mead", options={"maxiter": 200}).fun) for x in starts)
+        return min(
+            float(minimize(value, x, method="Nelder-Mead", options={"maxiter": 200}).fun)
+            for x in starts
+        )
 
-    def program(self, free: frozenset[int], row: Any, constant: float, rows: Any, limits: Any) -> float:
+    def program(
+        self, free: frozenset[int], row: Any, constant: float, rows: Any, limits: Any
+    ) -> float:
         """Least row·x + constant over the inputs with rows·x <= limits."""
         matrix, base, ranges, extra, bound, equal = columns(self.region, free)
         above = np.vstack([rows @ matrix, extra])
@@ -705,7 +860,11 @@ class Truth:
 
     def cheapest(self, claim: dict[str, Any], features: frozenset[int]) -> bool:
         held, include, exclude = (set(claim[key]) for key in ("positions", "include", "exclude"))
-        fits = include <= held and not exclude & held and sum(claim["costs"][i] for i in held) == claim["cost"]
+        fits = (
+            include <= held
+            and not exclude & held
+            and sum(claim["costs"][i] for i in held) == claim["cost"]
+        )
         if not fits or self.sufficient(features - held) is False:
             return False
         for size in range(len(features) + 1):
@@ -723,12 +882,16 @@ def exact_margin(classifier: Classifier, point: Any, label: int, rival: int) -> 
         rows = [[Fraction(w) for w in row] for row in step.dense().tolist()]
         terms = [sum(w * v for w, v in zip(row, values, strict=True)) for row in rows]
         sums = [total + Fraction(b) for total, b in zip(terms, step.bias.tolist(), strict=True)]
-        values = [max(z, Fraction(0)) if relu else z for z, relu in zip(sums, step.relu, strict=True)]
+        values = [
+            max(z, Fraction(0)) if relu else z for z, relu in zip(sums, step.relu, strict=True)
+        ]
     return values[label] - values[rival]
 
 
 def columns(region: Region, free: frozenset[int]) -> tuple[Any, ...]:
-    """x = matrix·v + base with v in ranges, extra·v <= bound, equal·v = 1: the inputs as a polytope."""
+    """x = matrix·v + base with v in ranges, extra·v <= bound, equal·v = 1: the inputs as a
+    polytope.
+    """
     length, size = region.center.shape
     cells = [(i, j) for i in sorted(free) for j in range(size)]
     place = {cell: n for n, cell in enumerate(cells)}
@@ -746,10 +909,22 @@ def columns(region: Region, free: frozenset[int]) -> tuple[Any, ...]:
         case Ball(radius=radius, p=1):  # positive and negative parts
             both_ways = np.hstack([unit, -unit])
             empty = np.zeros((0, 2 * len(cells)))
-            sums = np.array([[float(i == w) for i, _ in cells] * 2 for w in sorted(free)]) if free else empty
-            return both_ways, base, [(0, None)] * (2 * len(cells)), sums, np.full(len(free), radius), empty
+            sums = (
+                np.array([[float(i == w) for i, _ in cells] * 2 for w in sorted(free)])
+                if free
+                else empty
+            )
+            return (
+                both_ways,
+                base,
+                [(0, None)] * (2 * len(cells)),
+                sums,
+                np.full(len(free), radius),
+                empty,
+            )
         case Hull(points=points):
-            words, count = sorted(free), points.shape[1]
+            words = sorted(free)
+            count = points.shape[1]
             mix = np.zeros((length * size, len(words) * count))
             for n, i in enumerate(words):
                 mix[i * size : (i + 1) * size, n * count : (n + 1) * count] = points[i].T
@@ -767,15 +942,21 @@ def is_true(classifier: Classifier, lines: Lines) -> bool:
     """Whether the claim of an accepted certificate is true, the label of the text included."""
     head = lines[0]
     features = frozenset(head["features"])
-    named = {i for name in ("positions", "of", "include", "exclude") for i in head["claim"].get(name, ())}
+    named = {
+        i for name in ("positions", "of", "include", "exclude") for i in head["claim"].get(name, ())
+    }
     if not named <= features <= set(range(classifier.length)):
         return False
-    key = json.dumps([classifier.digest, head["text"], head["perturbation"], head["label"]], sort_keys=True)
+    key = json.dumps(
+        [classifier.digest, head["text"], head["perturbation"], head["label"]], sort_keys=True
+    )
     if key not in TRUTHS:
         TRUTHS[key] = Truth(classifier, head)
     truth_of = TRUTHS[key]
     rivals = [j for j in range(len(classifier.labels)) if j != truth_of.label]
-    at_text = min(exact_margin(classifier, truth_of.region.center, truth_of.label, j) for j in rivals)
+    at_text = min(
+        exact_margin(classifier, truth_of.region.center, truth_of.label, j) for j in rivals
+    )
     return at_text >= 0 and truth_of.holds(head["claim"], features)
 
 
@@ -800,7 +981,9 @@ def subtree(lines: Lines, start: int) -> int:
     at = start
     while open_ and at < len(lines):
         line = lines[at]
-        open_ += 1 if {"split", "pick", "word"} & line.keys() else 0 if "restoration" in line else -1
+        open_ += (
+            1 if {"split", "pick", "word"} & line.keys() else 0 if "restoration" in line else -1
+        )
         at += 1
     return at
 
@@ -862,7 +1045,9 @@ def other_alpha(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines 
         return None
     values = np.frombuffer(base64.b64decode(line["leaf"]["alpha"]["f4"]), "<f4").copy()
     if len(values):
-        values[rng.integers(len(values))] = rng.choice([0, 1, 0.5, -1, 2, 1e30, -1e30, np.nan, np.inf])
+        values[rng.integers(len(values))] = rng.choice(
+            [0, 1, 0.5, -1, 2, 1e30, -1e30, np.nan, np.inf]
+        )
     line["leaf"]["alpha"] = None if rng.random() < 0.2 else array(values, rng.choice(["f4", "f8"]))
     return lines
 
@@ -871,7 +1056,8 @@ def other_beta(lines: Lines, rng: np.random.Generator, classifier: Classifier) -
     line = pick_line(lines, "leaf", rng)
     if line is None:
         return None
-    beta, units = line["leaf"]["beta"], sum(len(s.bias) for s in classifier.network.steps[:-1])
+    beta = line["leaf"]["beta"]
+    units = sum(len(s.bias) for s in classifier.network.steps[:-1])
     unit = str(int(rng.integers(-1, units + 1)))
     scale = float(rng.choice([-1, 0, 2, 1e6, 1e300, -1e300, np.nan]))
     beta[unit] = scale * beta.get(unit, 1.0)
@@ -921,13 +1107,24 @@ def moved_point(lines: Lines, rng: np.random.Generator, classifier: Classifier) 
         values = np.frombuffer(base64.b64decode(point["vectors"]["f8"]), "<f8").copy()
         if len(values):
             at = rng.integers(len(values))
-            other = [0.0, -values[at], values[at] * 1.5, values[at] + 1e-9, np.inf, classifier.table[3, 0]]
+            other = [
+                0.0,
+                -values[at],
+                values[at] * 1.5,
+                values[at] + 1e-9,
+                np.inf,
+                classifier.table[3, 0],
+            ]
             values[at] = rng.choice(other)
         point["vectors"] = array(values)
     elif "shares" in point and kind < 2:
-        point["shares"] = [[float(rng.choice([0, 1, -1, 0.3])) for _ in row] for row in point["shares"]]
+        point["shares"] = [
+            [float(rng.choice([0, 1, -1, 0.3])) for _ in row] for row in point["shares"]
+        ]
     else:
-        point["changed"] = sorted(set(rng.integers(classifier.length, size=len(point["changed"])).tolist()))
+        point["changed"] = sorted(
+            set(rng.integers(classifier.length, size=len(point["changed"])).tolist())
+        )
     return lines
 
 
@@ -942,7 +1139,14 @@ def other_rival(lines: Lines, rng: np.random.Generator, classifier: Classifier) 
 
 def other_evidence(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
     at = int(rng.integers(1, len(lines)))
-    choices = [{"cost": True}, leaf(None), {"word": 0}, {"split": 0}, {"attack": attack([0])}, {"prove": "cheapest"}]
+    choices = [
+        {"cost": True},
+        leaf(None),
+        {"word": 0},
+        {"split": 0},
+        {"attack": attack([0])},
+        {"prove": "cheapest"},
+    ]
     lines[at] = choices[int(rng.integers(len(choices)))]
     return lines
 
@@ -950,9 +1154,16 @@ def other_evidence(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lin
 def shorter(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
     """A word less, with its cost, or a word more."""
     claim = lines[0]["claim"]
-    name = next(iter({"positions", "of", "exclude"} & claim.keys() - {"exclude" if "positions" in claim else ""}))
+    name = next(
+        iter(
+            {"positions", "of", "exclude"}
+            & claim.keys() - {"exclude" if "positions" in claim else ""}
+        )
+    )
     given = set(claim[name])
-    other = int(rng.choice(lines[0]["features"] if rng.random() < 0.3 or not given else sorted(given)))
+    other = int(
+        rng.choice(lines[0]["features"] if rng.random() < 0.3 or not given else sorted(given))
+    )
     claim[name] = sorted(given ^ {other})
     if "costs" in claim:
         claim["cost"] = sum(claim["costs"][i] for i in claim["positions"])
@@ -963,7 +1174,9 @@ def shorter(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | No
 def dearer(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
     """A word more, and everything else as if it were needed."""
     claim = lines[0]["claim"]
-    spare = sorted(set(lines[0]["features"]) - set(claim.get("positions", ())) - set(claim.get("exclude", ())))
+    spare = sorted(
+        set(lines[0]["features"]) - set(claim.get("positions", ())) - set(claim.get("exclude", ()))
+    )
     if "cost" not in claim or not spare:
         return None
     word = int(rng.choice(spare))
@@ -1002,7 +1215,9 @@ def other_cost(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines |
         claim["costs"], claim["cost"] = [2 * c for c in claim["costs"]], 2 * claim["cost"]
         claim["lower"] = 2 * claim["lower"] - int(rng.integers(2))
         for i in lines_with(lines, "restoration"):
-            lines[i]["restoration"]["budget"] = 2 * lines[i]["restoration"]["budget"] + int(rng.integers(2))
+            lines[i]["restoration"]["budget"] = 2 * lines[i]["restoration"]["budget"] + int(
+                rng.integers(2)
+            )
     return lines
 
 
@@ -1020,7 +1235,9 @@ def other_text(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
 
 
 def other_features(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines:
-    lines[0]["features"] = sorted(set(lines[0]["features"]) ^ {int(rng.integers(-1, classifier.length + 1))})
+    lines[0]["features"] = sorted(
+        set(lines[0]["features"]) ^ {int(rng.integers(-1, classifier.length + 1))}
+    )
     return lines
 
 
@@ -1039,7 +1256,9 @@ def other_set(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
             row[int(rng.integers(len(row)))] += float(rng.choice([-0.5, 0.5, 1e-9, 1e300]))
         case "word-swap" if rng.random() < 0.7:
             word = str(rng.choice(WORDS))
-            data["swaps"][word] = rng.permutation([*WORDS, "W0", "nowhere"])[: rng.integers(5)].tolist()
+            data["swaps"][word] = rng.permutation([*WORDS, "W0", "nowhere"])[
+                : rng.integers(5)
+            ].tolist()
         case _:
             data["kind"] = str(rng.choice(["knn-box", "knn-hull", "deletion", "word-swap", "none"]))
     return lines
@@ -1048,7 +1267,12 @@ def other_set(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
 def other_claim(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
     """The same evidence for another kind of claim."""
     claim = lines[0]["claim"]
-    kinds = {"sufficient": "positions", "refuted": "positions", "infeasible": "exclude", "independent": "of"}
+    kinds = {
+        "sufficient": "positions",
+        "refuted": "positions",
+        "infeasible": "exclude",
+        "independent": "of",
+    }
     given = claim.get("positions", claim.get("of", claim.get("exclude", [])))
     kind = str(rng.choice(list(kinds)))
     lines[0]["claim"] = {"kind": kind, kinds[kind]: given}
@@ -1058,11 +1282,14 @@ def other_claim(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
 
 
 def other_sets(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines | None:
-    """One of all the sets is left out, or another one joins them; the word tree may name another one."""
+    """One of all the sets is left out, or another one joins them; the word tree may name another
+    one.
+    """
     claim = lines[0]["claim"]
     if "sets" not in claim:
         return None
-    sets, place = claim["sets"], pick_line(lines, "set", rng)
+    sets = claim["sets"]
+    place = pick_line(lines, "set", rng)
     if rng.random() < 0.4 and place is not None:
         place["set"] = int(rng.integers(-1, len(sets) + 1))
     elif rng.random() < 0.5:
@@ -1073,7 +1300,9 @@ def other_sets(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines |
 
 
 def other_flip(lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
-    """A flip towards another label, of other words, or of none; nothing cheaper up to another cost."""
+    """A flip towards another label, of other words, or of none; nothing cheaper up to
+    another cost.
+    """
     claim = lines[0]["claim"]
     if "towards" not in claim:
         return None
@@ -1117,13 +1346,44 @@ def same(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
 
 
 MUTATIONS: list[Mutation] = [
-    *(drop, repeat, reorder, cut_off, flip_sides, too_little, other_unit, other_alpha, other_beta, other_pick),
-    *(other_word, other_budget, moved_point, other_rival, other_evidence, shorter, dearer, other_limits, other_cost),
-    *(other_label, other_text, other_features, other_set, other_claim, other_digest, other_number, same),
+    *(
+        drop,
+        repeat,
+        reorder,
+        cut_off,
+        flip_sides,
+        too_little,
+        other_unit,
+        other_alpha,
+        other_beta,
+        other_pick,
+    ),
+    *(
+        other_word,
+        other_budget,
+        moved_point,
+        other_rival,
+        other_evidence,
+        shorter,
+        dearer,
+        other_limits,
+        other_cost,
+    ),
+    *(
+        other_label,
+        other_text,
+        other_features,
+        other_set,
+        other_claim,
+        other_digest,
+        other_number,
+        same,
+    ),
 ]
 
 
-# for those who can tell what is true of such claims: of all sets, of flips, and with a limit on changes
+# for those who can tell what is true of such claims: of all sets, of flips, and with a limit on
+# changes
 def anywhere(lines: Lines, rng: np.random.Generator, _: Classifier) -> Lines:
     """Something else anywhere."""
     return forged(lines, rng)[1]
@@ -1141,7 +1401,8 @@ def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier
         table = classifier.table.copy()
         table[tuple(rng.integers(table.shape))] *= scale
         return replace(classifier, embedding=table)
-    weight, bias = steps[at].dense().copy(), steps[at].bias.copy()
+    weight = steps[at].dense().copy()
+    bias = steps[at].bias.copy()
     if rng.random() < 0.7:
         weight[tuple(rng.integers(weight.shape))] *= scale
     else:
@@ -1153,25 +1414,33 @@ def other_weight(classifier: Classifier, rng: np.random.Generator) -> Classifier
 def mutants(
     seed: int, count: int, among: Sequence[Source], mutations: Sequence[Mutation] = MUTATIONS
 ) -> Iterator[tuple[str, Classifier, Lines]]:
-    """Certificates changed in one or two places, for the right or for a slightly different classifier."""
+    """Certificates changed in one or two places, for the right or for a slightly different
+    classifier.
+    """
     rng = np.random.default_rng(seed)
     made = 0
     while made < count:
         source = among[int(rng.integers(len(among)))]
-        lines, names = source.lines, list[str]()
+        lines = source.lines
+        names = list[str]()
         for mutation in rng.choice(mutations, int(rng.choice([1, 1, 2]))):  # type: ignore[arg-type]
             changed = mutated(mutation, lines, rng, source.classifier)
-            lines, names = (lines, names) if changed is None else (changed, [*names, mutation.__name__])
+            lines, names = (
+                (lines, names) if changed is None else (changed, [*names, mutation.__name__])
+            )
         classifier = source.classifier
         if rng.random() < 0.15 and isinstance(lines[0], dict) and "model" in lines[0]:
             classifier = other_weight(classifier, rng)
-            lines, names = [{**lines[0], "model": classifier.digest}, *lines[1:]], [*names, "other weight"]
+            lines = [{**lines[0], "model": classifier.digest}, *lines[1:]]
+            names = [*names, "other weight"]
         if names:
             made += 1
             yield f"{source.name}: {', '.join(names)}", classifier, lines
 
 
-def mutated(mutation: Mutation, lines: Lines, rng: np.random.Generator, classifier: Classifier) -> Lines | None:
+def mutated(
+    mutation: Mutation, lines: Lines, rng: np.random.Generator, classifier: Classifier
+) -> Lines | None:
     """None where there is nothing to change, be it because an earlier mutation broke it."""
     try:
         return mutation(copy.deepcopy(lines), rng, classifier) or None
@@ -1179,7 +1448,9 @@ def mutated(mutation: Mutation, lines: Lines, rng: np.random.Generator, classifi
         return None
 
 
-def false_claims(found: Iterator[tuple[str, Classifier, Lines]], seen: Counter[str]) -> Iterator[str]:
+def false_claims(
+    found: Iterator[tuple[str, Classifier, Lines]], seen: Counter[str]
+) -> Iterator[str]:
     """The mutants that are accepted though what they state is false."""
     for number, (name, classifier, lines) in enumerate(found):
         answer = verdict(lines, classifier, packed=number % 2 == 0)
@@ -1209,7 +1480,10 @@ def test_every_certificate_of_the_prover_is_accepted_and_true():
 
 def test_sparse_weights_are_checked_like_others():
     for source in sources(4):
-        steps = tuple(replace(step, weight=sparse.csr_array(step.weight)) for step in source.classifier.network.steps)
+        steps = tuple(
+            replace(step, weight=sparse.csr_array(step.weight))
+            for step in source.classifier.network.steps
+        )
         same_numbers = replace(source.classifier, network=Network(steps))
         assert verdict(source.lines, same_numbers) == verdict(source.lines, source.classifier)
 
@@ -1230,11 +1504,15 @@ def any_bound(self: Any, inputs: Any, sign: float, leaves: list[Any]) -> Any:
 
 
 def at_the_text_only(self: Any, rows: Any, states: Any) -> Any:
-    return np.broadcast_to(rows @ self.sets.center.ravel(), (max(len(rows), len(states)), rows.shape[1]))
+    return np.broadcast_to(
+        rows @ self.sets.center.ravel(), (max(len(rows), len(states)), rows.shape[1])
+    )
 
 
 def nothing_restored(self: Any, rows: Any, states: Any) -> Any:
-    return np.stack([rows[min(i, len(rows) - 1)] @ state.start.ravel() for i, state in enumerate(states)])
+    return np.stack(
+        [rows[min(i, len(rows) - 1)] @ state.start.ravel() for i, state in enumerate(states)]
+    )
 
 
 def one_side_is_enough(self: Any, root: Any, visit: Any) -> None:
@@ -1257,34 +1535,52 @@ def any_positions(values: Any, within: Any, what: str) -> Any:
     return np.isin(np.arange(len(within)), values)
 
 
-WALK = walk.Walk.__init__
-WAIT = walk.Walk.wait
+WALK = evidence.EvidenceCheck.__init__
+WAIT = evidence.EvidenceCheck.enqueue
 BUGS = {
-    "every leaf holds": [(network.Net, "holds", any_bound)],
-    "free words do not move": [(inputs.Varied, "least", at_the_text_only)],
-    "nothing is restored": [(inputs.Restored, "least", nothing_restored)],
-    "one side of a node is enough": [(walk.Walk, "walk", one_side_is_enough)],
-    "one rival is enough": [(walk.Walk, "__init__", without_last_rival)],
-    "a bound need not be shown": [(walk.Walk, "wait", any_stated)],
+    "every leaf holds": [(network.NetworkBounds, "holds", any_bound)],
+    "free words do not move": [(inputs.VariedInputs, "least", at_the_text_only)],
+    "nothing is restored": [(inputs.Restorations, "least", nothing_restored)],
+    "one side of a node is enough": [(evidence.EvidenceCheck, "walk", one_side_is_enough)],
+    "one rival is enough": [(evidence.EvidenceCheck, "__init__", without_last_rival)],
+    "a bound need not be shown": [(evidence.EvidenceCheck, "wait", any_stated)],
     "any vector is in the set": [(sets.Sets, "contains", lambda self, place, vector: True)],
-    "any point is a counterexample": [(points.Margins, "sign", lambda self, point, rival: 0)],
+    "any point is a counterexample": [(points.PointMargins, "sign", lambda self, point, rival: 0)],
     "any position is allowed": [(module, "mask", any_positions) for module in (headers, points)],
 }
 
 
 def false_by_hand() -> Iterator[tuple[str, Classifier, Lines]]:
     """Certificates of false claims that lack just one thing."""
-    half = classifier_of(Network.dense([([[1.0]], [0.0]), ([[-1.0], [0.0]], [0.1, 0.0])]), {"a": 0.0}, 1)
-    yield "x > 0 is left out", half, [header(half, ["a"], BALL, SUFFICIENT), against("label1"), {"split": 0}, leaf([0])]
+    half = classifier_of(
+        Network.dense([([[1.0]], [0.0]), ([[-1.0], [0.0]], [0.1, 0.0])]), {"a": 0.0}, 1
+    )
+    yield (
+        "x > 0 is left out",
+        half,
+        [header(half, ["a"], BALL, SUFFICIENT), against("label1"), {"split": 0}, leaf([0])],
+    )
     bound = {"bound": 0, "most": 0.0, **leaf([0])}
-    yield "a unit is bounded", half, [header(half, ["a"], BALL, SUFFICIENT), against("label1"), bound, leaf([0])]
+    yield (
+        "a unit is bounded",
+        half,
+        [header(half, ["a"], BALL, SUFFICIENT), against("label1"), bound, leaf([0])],
+    )
     rows = [[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
     third = classifier_of(Network.dense([(rows, [0.0, -0.5, 0.5])]), {"a": 1.0, "b": 1.0}, 2)
     claim = {"kind": "sufficient", "positions": [1]}
-    yield "a rival is left out", third, [header(third, ["a", "b"], GONE, claim), against("label1"), leaf()]
+    yield (
+        "a rival is left out",
+        third,
+        [header(third, ["a", "b"], GONE, claim), against("label1"), leaf()],
+    )
     yield "a word too many", both(0.5), both_lines(both(0.5), lower=2, budget=1)
     far = {**attack([1]), "vectors": array([-100.0])}
-    yield "a vector out of its set", both(0.5), point_lines(both(0.5), {"kind": "refuted", "positions": [0]}, far)
+    yield (
+        "a vector out of its set",
+        both(0.5),
+        point_lines(both(0.5), {"kind": "refuted", "positions": [0]}, far),
+    )
 
 
 @pytest.mark.parametrize("bug", BUGS)
@@ -1304,8 +1600,17 @@ def modules() -> list[Path]:
 
 
 def test_the_checker_imports_nothing_of_the_prover():
-    """Of the model only the data, and how words are read: neither its curves nor its steps' arithmetic."""
-    data = ("errors", "model.text", "model.network", "model.classifier", "model.tokenizers", "proof.certificate")
+    """Of the model only the data, and how words are read: neither its curves nor its steps'
+    arithmetic.
+    """
+    data = (
+        "errors",
+        "model.text",
+        "model.network",
+        "model.classifier",
+        "model.tokenizers",
+        "proof.certificate",
+    )
     allowed = {*(f"suffice.{name}" for name in data), "numpy", "scipy", *sys.stdlib_module_names}
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -1318,8 +1623,20 @@ def test_the_checker_imports_nothing_of_the_prover():
 
 
 def test_the_checker_uses_no_arithmetic_of_the_model():
-    """Of a step it takes the arrays, of a classifier its data: what they compute is worked out anew."""
-    theirs = {"apply", "activate", "slopes", "dense", "magnified", "forward", "predict", "predict_input", "embed"}
+    """Of a step it takes the arrays, of a classifier its data: what they compute is worked out
+    anew.
+    """
+    theirs = {
+        "apply",
+        "activate",
+        "slopes",
+        "dense",
+        "magnified",
+        "forward",
+        "predict",
+        "predict_input",
+        "embed",
+    }
     theirs |= {"index_of", "each_once", "bent"}
     for path in modules():
         used = {
@@ -1327,7 +1644,11 @@ def test_the_checker_uses_no_arithmetic_of_the_model():
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
             if isinstance(node, ast.Attribute)
         }
-        assert not {(owner, name) for owner, name in used if name in theirs and owner in ("step", "classifier")}
+        assert not {
+            (owner, name)
+            for owner, name in used
+            if name in theirs and owner in ("step", "classifier")
+        }
         assert not {name for _, name in used} & (theirs - {"bent"})
 
 
@@ -1335,7 +1656,10 @@ def test_the_checker_uses_no_arithmetic_of_the_model():
 def test_the_size_that_the_docs_state_is_todays(page):
     """Lines that are neither empty nor a comment nor part of a docstring."""
     text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
-    stated = [int(number.replace(",", "")) for number in re.findall(r"checker \(([0-9,]+) lines of code\)", text)]
+    stated = [
+        int(number.replace(",", ""))
+        for number in re.findall(r"checker \(([0-9,]+) lines of code\)", text)
+    ]
     assert stated, "the page does not say how large the checker is"
     assert set(stated) == {sum(code_lines(path) for path in modules())}
 
@@ -1343,54 +1667,87 @@ def test_the_size_that_the_docs_state_is_todays(page):
 def code_lines(path: Path) -> int:
     source = path.read_text(encoding="utf-8")
     inner = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    said = [node.body[0] for node in ast.walk(ast.parse(source)) if isinstance(node, inner) and ast.get_docstring(node)]
-    docs = {line for node in said for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    said = [
+        node.body[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, inner) and ast.get_docstring(node)
+    ]
+    docs = {
+        line for node in said for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
     lines = enumerate(source.splitlines(), 1)
-    return sum(1 for number, line in lines if number not in docs and line.strip() and not line.strip().startswith("#"))
+    return sum(
+        1
+        for number, line in lines
+        if number not in docs and line.strip() and not line.strip().startswith("#")
+    )
 
 
-def seen(perturbation: Any, classifier: Classifier, question: Any) -> tuple[sets.Sets, network.Net]:
+def seen(
+    perturbation: Any, classifier: Classifier, question: Any
+) -> tuple[sets.Sets, network.NetworkBounds]:
     """What the checker makes of a question's sets and network."""
     mask = question.problem.features
     claim = headers.Sufficient(~mask & mask)
-    tokens, label = question.text.tokens, classifier.labels[question.problem.label]
+    tokens = question.text.tokens
+    label = classifier.labels[question.problem.label]
     head = headers.Header("", tokens, perturbation.to_dict(), mask, label, "sufficient", claim)
     limit = reading.Limit.of(60)
     found = sets.read_sets(head, classifier, limit)
-    return found, network.Net(classifier.network.steps, question.problem.label, found, limit)
+    return found, network.NetworkBounds(
+        classifier.network.steps, question.problem.label, found, limit
+    )
 
 
-@pytest.mark.parametrize("perturbation", [sf.KNNBox(3), sf.KNNHull(2), sf.EpsilonBall(0.3), sf.Deletion()])
+@pytest.mark.parametrize(
+    "perturbation", [sf.KNNBox(3), sf.KNNHull(2), sf.EpsilonBall(0.3), sf.Deletion()]
+)
 def test_the_checker_and_the_prover_start_from_the_same_intervals(perturbation):
-    """Where they do not, a unit can be stable for one and not for the other, and a sound proof be rejected."""
+    """Where they do not, a unit can be stable for one and not for the other, and a sound proof be
+    rejected.
+    """
     for seed in range(6):
         classifier = make_classifier(seed, length=6, hidden=(5, 4), classes=3)
-        question = Question(classifier, make_text(seed, 4), perturbation=perturbation)  # some padding
-        form, features = Form.of(question.problem), question.problem.features
+        question = Question(
+            classifier, make_text(seed, 4), perturbation=perturbation
+        )  # some padding
+        form = PreparedProblem.of(question.problem)
+        features = question.problem.features
         assert not features.all()
-        known = seen(perturbation, classifier, question)[1].known
-        for (least, most), mine in zip(form.reach, known[:-1], strict=True):
-            np.testing.assert_allclose(np.array([least, most]), np.array([mine.least, mine.most]), rtol=1e-6, atol=1e-6)
+        known = seen(perturbation, classifier, question)[1].intervals_of_step
+        for (least, most), mine in zip(form.interval, known[:-1], strict=True):
+            np.testing.assert_allclose(
+                np.array([least, most]), np.array([mine.lower, mine.upper]), rtol=1e-6, atol=1e-6
+            )
 
 
 def test_the_checker_sees_every_contradiction_between_splits_that_the_prover_sees():
-    """A leaf may be closed because its splits cannot all hold: what shows that must be visible to both."""
+    """A leaf may be closed because its splits cannot all hold: what shows that must be visible to
+    both.
+    """
     found = 0
     for seed in range(40):
         classifier = make_classifier(seed, length=5, hidden=(12, 12), classes=2)
-        box, text = sf.KNNBox(3), make_text(seed, 5)
+        box = sf.KNNBox(3)
+        text = make_text(seed, 5)
         question = Question(classifier, text, perturbation=box)
-        form, problem = Form.of(question.problem), question.problem
+        form = PreparedProblem.of(question.problem)
+        problem = question.problem
         region, net = seen(box, classifier, question)
-        marks = np.random.default_rng(seed).choice([-1, 0, 1], size=(100, form.units)).astype(np.int8)
+        marks = (
+            np.random.default_rng(seed)
+            .choice([-1, 0, 1], size=(100, form.unit_count))
+            .astype(np.int8)
+        )
         free = Free(problem.region, np.repeat(problem.features[None], len(marks), 0))
-        marks[:, ~hidden(form, free).loose[0]] = 0  # only open units are ever split
-        impossible = marks[hidden(form, free, marks).contradicted]
+        marks[:, ~intermediate_bounds(form, free).unstable[0]] = 0  # only open units are ever split
+        impossible = marks[intermediate_bounds(form, free, marks).infeasible]
         found += len(impossible)
-        varied, nothing = inputs.Varied(region), np.zeros(form.units)
-        state = varied.begin(problem.features)
+        varied = inputs.VariedInputs(region)
+        nothing = np.zeros(form.unit_count)
+        state = varied.initial_state(problem.features)
         ends = np.stack([nothing - np.inf, nothing + np.inf])
         leaf = Leaf(0, problem.rivals[0], marks[0], nothing * np.nan, nothing, state, ends)
         leaves = [replace(leaf, signs=mark) for mark in impossible]
-        assert not leaves or net.holds(varied, 1.0, leaves).all()
+        assert not leaves or net.leaf_holds(varied, 1.0, leaves).all()
     assert found > 100

@@ -1,4 +1,6 @@
-"""The second checker: rational numbers, one file, written from the document; it agrees with the first on everything."""
+"""The second checker: rational numbers, one file, written from the document; it agrees with the
+first on everything.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,10 @@ from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Step, T
 from suffice.proof import check_exact as exact
 from suffice.proof.check import check, inputs
 from suffice.proof.check.sets import CHOICES
-from suffice.prove.verdict import Proved
+from suffice.verify.contract import Proved
 
-MUTANTS, SEEDS = 1500, 12
+MUTANTS = 1500
+SEEDS = 12
 FILE = Path(exact.__file__)
 Lines = list[dict[str, Any]]
 
@@ -68,7 +71,9 @@ def second(lines: Lines, model: exact.Model) -> bool:
     return True
 
 
-def differences(given: Iterator[tuple[str, Classifier, Lines]], models: Any, seen: Counter[bool]) -> Iterator[str]:
+def differences(
+    given: Iterator[tuple[str, Classifier, Lines]], models: Any, seen: Counter[bool]
+) -> Iterator[str]:
     for name, classifier, lines in given:
         answer = first(lines, classifier)
         seen[answer] += 1
@@ -78,8 +83,12 @@ def differences(given: Iterator[tuple[str, Classifier, Lines]], models: Any, see
 
 @cache
 def other_sources(seeds: int) -> list[written.Source]:
-    """Flips, all sets and the rest by the verbs: over every kind of set, with limits on changes, and with maxima."""
-    return [source for seed in range(seeds) for kind in written.SETS for source in answers(kind, seed)]
+    """Flips, all sets and the rest by the verbs: over every kind of set, with limits on changes,
+    and with maxima.
+    """
+    return [
+        source for seed in range(seeds) for kind in written.SETS for source in answers(kind, seed)
+    ]
 
 
 def answers(kind: str, seed: int) -> Iterator[written.Source]:
@@ -101,15 +110,23 @@ def answers(kind: str, seed: int) -> Iterator[written.Source]:
         sf.bias(classifier, text, text[:1], **asked).certificate,
     ]
     for certificate in filter(None, found):
-        yield written.Source(f"{kind} {seed}", classifier, json.loads(json.dumps(list(certificate.lines))))
+        yield written.Source(
+            f"{kind} {seed}", classifier, json.loads(json.dumps(list(certificate.lines)))
+        )
 
 
 def pooled(classifier: Classifier, rng: np.random.Generator) -> Classifier:
     """The classifier with another network: maxima over time."""
-    size, filters = classifier.table.shape[1], int(rng.integers(1, 4))
+    size = classifier.table.shape[1]
+    filters = int(rng.integers(1, 4))
     kernel = Conv1d(rng.standard_normal((filters, size, 1)), rng.standard_normal(filters) / 2)
-    last = Dense(rng.standard_normal((len(classifier.labels), filters)), rng.standard_normal(len(classifier.labels)))
-    network = Network.build([Transpose(), kernel, *([Relu()] * (filters % 2)), MaxPool(), last], (3, size))
+    last = Dense(
+        rng.standard_normal((len(classifier.labels), filters)),
+        rng.standard_normal(len(classifier.labels)),
+    )
+    network = Network.build(
+        [Transpose(), kernel, *([Relu()] * (filters % 2)), MaxPool(), last], (3, size)
+    )
     return replace(classifier, network=network)
 
 
@@ -118,21 +135,38 @@ def other_label(classifier: Classifier, text: list[str]) -> str:
 
 
 def by_claim(seeds: int) -> Iterator[tuple[str, Classifier, Lines]]:
-    """Flips, all sets and cheapest sets with and without at_most, and the same with claims that are false."""
+    """Flips, all sets and cheapest sets with and without at_most, and the same with claims that are
+    false.
+    """
     for case in claims.cases(seeds):
-        everything, found = set(range(case.length)), claims.explanations(case)
+        everything = set(range(case.length))
+        found = claims.explanations(case)
         for held in found[:1]:
             made = {
                 "cheapest": claims.cheapest_lines(case, held, case.cost(held)),
-                "cheapest, too much": claims.cheapest_lines(case, sorted(everything), case.cost(held) + 1),
+                "cheapest, too much": claims.cheapest_lines(
+                    case, sorted(everything), case.cost(held) + 1
+                ),
                 "all": claims.all_lines(case, found),
                 "all but one": claims.all_lines(case, found[1:] or [sorted(everything)]),
             }
-            yield from ((f"{name} {case.data}", case.classifier, lines) for name, lines in made.items())
-        flips = sorted(case.flips(everything), key=lambda flip, case=case: case.cost(case.changed(flip[0])))
+            yield from (
+                (f"{name} {case.data}", case.classifier, lines) for name, lines in made.items()
+            )
+        flips = sorted(
+            case.flips(everything), key=lambda flip, case=case: case.cost(case.changed(flip[0]))
+        )
         best = case.cost(case.changed(flips[0][0])) if flips else case.cost(everything) + 1
-        yield f"flip {case.data}", case.classifier, claims.flip_lines(case, flips[0] if flips else None, best)
-        yield f"flip, too much {case.data}", case.classifier, claims.flip_lines(case, None, best + 1)
+        yield (
+            f"flip {case.data}",
+            case.classifier,
+            claims.flip_lines(case, flips[0] if flips else None, best),
+        )
+        yield (
+            f"flip, too much {case.data}",
+            case.classifier,
+            claims.flip_lines(case, None, best + 1),
+        )
 
 
 def test_both_accept_every_certificate_of_the_prover(models):
@@ -141,7 +175,15 @@ def test_both_accept_every_certificate_of_the_prover(models):
         assert first(source.lines, source.classifier)
         assert second(source.lines, models(source.classifier)), source.name
     kinds = Counter(source.lines[0]["claim"]["kind"] for source in every)
-    assert kinds.keys() == {"sufficient", "independent", "cheapest", "infeasible", "refuted", "flip", "all"}
+    assert kinds.keys() == {
+        "sufficient",
+        "independent",
+        "cheapest",
+        "infeasible",
+        "refuted",
+        "flip",
+        "all",
+    }
     assert sum(kinds.values()) > 300
     assert min(kinds[kind] for kind in ("flip", "all", "cheapest")) > 30
     limited = [source for source in every if "at_most" in source.lines[0]["perturbation"]]
@@ -150,15 +192,21 @@ def test_both_accept_every_certificate_of_the_prover(models):
 
 
 def touching() -> Classifier:
-    """Whole numbers, so that bounds of relus touch zero exactly: for doubles they cross it by a hair."""
+    """Whole numbers, so that bounds of relus touch zero exactly: for doubles they cross it by a
+    hair.
+    """
     steps = [
         ([[0, -1, 1, -1, -1, 1], [2, -2, 1, 2, -1, 1]], [1, -0.5]),
         ([[1, 2], [2, 2]], [0, -0.5]),
         (2.0**100 * np.array([[0, 1], [0, -1], [2, 1]]), [0, 0, 2.0**100]),
     ]
     table = [[0, -1], [-1, -1], [2, 2], [-2, 0]]
-    network = Network.dense([(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps])
-    return Classifier(network, np.array(table, dtype=float), ["<PAD>", "<UNK>", "a", "b"], ["x", "y", "z"], 3)
+    network = Network.dense(
+        [(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps]
+    )
+    return Classifier(
+        network, np.array(table, dtype=float), ["<PAD>", "<UNK>", "a", "b"], ["x", "y", "z"], 3
+    )
 
 
 def test_a_relu_that_only_one_of_them_finds_stable_gets_the_slope_that_was_chosen(models):
@@ -171,14 +219,18 @@ def test_a_relu_that_only_one_of_them_finds_stable_gets_the_slope_that_was_chose
 
 
 def test_a_relu_that_cannot_be_below_zero_is_bounded_by_lines_too(models):
-    """2 relu(x) + 2 relu(y) touches zero by intervals; where both are split on, lines say that it is above."""
+    """2 relu(x) + 2 relu(y) touches zero by intervals; where both are split on, lines say that it
+    is above.
+    """
     steps = [
         ([[-2, 2, -2, 2, -2, -1, -2, 0], [0, -2, 1, -1, 1, -2, 0, 2]], [0.5, 1]),
         ([[-2, 0], [2, 2]], [1, 0]),
         ([[-2, -2], [1, 1], [-1, -2]], [0, 0.5, 0.5]),
     ]
     table = [[0, 1], [1, -1], [0, -2], [-1, -2], [-2, 0], [-2, -2], [1, 2], [0, 2]]
-    network = Network.dense([(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps])
+    network = Network.dense(
+        [(np.array(weight, dtype=float), np.array(bias, dtype=float)) for weight, bias in steps]
+    )
     words = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(6))]
     classifier = Classifier(network, np.array(table, dtype=float), words, ["x", "y", "z"], 4)
     chosen = sf.RemoveOrSwap({"w1": ["w2", "w4"], "w0": ["w2"]})
@@ -200,7 +252,9 @@ def test_both_accept_proofs_over_whole_numbers_where_bounds_touch_and_tie(seed, 
     words = ["<PAD>", "<UNK>", "a", "b", "c", "d"]
     classifier = Classifier(Network.dense(layers), numbers(6, 2), words, ["yes", "no"], 3)
     for text in itertools.product("abc", repeat=3):
-        answer = sf.explain(classifier, list(text), perturbation=sf.WordSwap({"a": ["d", "b"], "c": ["a"]}))
+        answer = sf.explain(
+            classifier, list(text), perturbation=sf.WordSwap({"a": ["d", "b"], "c": ["a"]})
+        )
         assert "rejected" not in answer.meta
         if answer.certificate is not None:
             assert second(list(answer.certificate.lines), models(classifier)), text
@@ -221,24 +275,36 @@ def test_balls_of_the_2_norm_are_checked_beside_weights_of_any_size(power, model
 
 
 def test_weights_of_units_that_a_maximum_leaves_at_zero_do_not_count(models):
-    """The last step takes something of every unit of a maximum, but only the first gives anything."""
+    """The last step takes something of every unit of a maximum, but only the first
+    gives anything.
+    """
     group = (np.arange(3),)
     nothing = np.zeros(3, dtype=bool)
     for first_ in (1.0, -1.0):
         steps = (
             Step(np.eye(3), np.zeros(3), nothing, (), group),
-            Step(np.array([[first_, 5.0, -7.0], [0.0, 0.0, 0.0]]), np.array([2.5, 0.0]), nothing[:2]),
+            Step(
+                np.array([[first_, 5.0, -7.0], [0.0, 0.0, 0.0]]), np.array([2.5, 0.0]), nothing[:2]
+            ),
         )
         table = np.array([[0.0], [0.0], [1.0], [2.0], [-1.0]])
-        classifier = Classifier(Network(steps), table, ["<PAD>", "<UNK>", "a", "b", "c"], ["yes", "no"], 3)
+        classifier = Classifier(
+            Network(steps), table, ["<PAD>", "<UNK>", "a", "b", "c"], ["yes", "no"], 3
+        )
         for text in itertools.product("abc", repeat=3):
             answer = sf.is_robust(classifier, list(text), [], perturbation=sf.EpsilonBall(0.4))
             assert isinstance(answer, Proved), text
             head, *proof = answer.certificate.lines
             for eps in (0.4, 0.6):  # the margin is 2.5 less the largest word, or more
-                lines = [{**head, "perturbation": {"kind": "epsilon-ball", "eps": eps, "p": "inf"}}, *proof]
+                lines = [
+                    {**head, "perturbation": {"kind": "epsilon-ball", "eps": eps, "p": "inf"}},
+                    *proof,
+                ]
                 true = eps == 0.4 or first_ > 0 or "b" not in text
-                assert (first(lines, classifier), second(lines, models(classifier))) == (true, true), (text, eps)
+                assert (first(lines, classifier), second(lines, models(classifier))) == (
+                    true,
+                    true,
+                ), (text, eps)
 
 
 def test_both_say_the_same_of_mutants(models):
@@ -260,15 +326,20 @@ def plainly(lines: Lines) -> Lines:
 
 
 def test_what_the_first_does_for_large_networks_is_the_same(models, monkeypatch):
-    """What points add is worked out once, and sums decide leaves: on small networks the second one can follow."""
-    monkeypatch.setattr(inputs, "LARGE", 0)
-    monkeypatch.setattr(inputs, "FEW", 0)
+    """What points add is worked out once, and sums decide leaves: on small networks the second one
+    can follow.
+    """
+    monkeypatch.setattr(inputs, "LARGE_WEIGHT", 0)
+    monkeypatch.setattr(inputs, "DIMENSION_FACTOR", 0)
     seen: Counter[bool] = Counter()
     every = [*written.sources(12), *other_sources(SEEDS)][::3]
     of_words = [source for source in every if source.lines[0]["perturbation"]["kind"] in CHOICES]
     given = ((source.name, source.classifier, source.lines) for source in of_words)
     assert list(differences(given, models, seen)) == []
-    plain = ((name, model, plainly(lines)) for name, model, lines in written.mutants(7, MUTANTS // 5, of_words))
+    plain = (
+        (name, model, plainly(lines))
+        for name, model, lines in written.mutants(7, MUTANTS // 5, of_words)
+    )
     assert list(differences(plain, models, seen)) == []
     assert list(differences(by_claim(1), models, seen)) == []
     assert min(seen.values()) > 50
@@ -288,7 +359,10 @@ def test_both_say_the_same_of_certificates_written_by_hand(models):
         for lines, classifier in written.hand_written():
             paths = list(written.places(lines))
             for path, value in itertools.product(paths, written.HOSTILE_VALUES):
-                if (path[-1], value) != ("eps", 2**70):  # true, but beside such numbers doubles prove nothing
+                if (path[-1], value) != (
+                    "eps",
+                    2**70,
+                ):  # true, but beside such numbers doubles prove nothing
                     yield f"{path} {value!r}", classifier, written.put(lines, path, value)
 
     assert list(differences(changed(), models, seen)) == []
@@ -337,7 +411,9 @@ def test_it_uses_the_standard_library_only_and_no_floats_but_for_reading():
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
-    floats = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
+    floats = [
+        n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, float)
+    ]
     assert {n.value for n in floats} == {0.0}  # of a matrix, and where a distance starts
 
 
@@ -385,10 +461,18 @@ def test_a_folder_whose_files_were_changed_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "changed",
-    [{"labels": ["yes", "no", "no"]}, {"labels": ["yes", "no"]}, {"length": 1}, {"length": 3}, {"relu": [[0], [0]]}],
+    [
+        {"labels": ["yes", "no", "no"]},
+        {"labels": ["yes", "no"]},
+        {"length": 1},
+        {"length": 3},
+        {"relu": [[0], [0]]},
+    ],
 )
 def test_a_folder_that_is_no_classifier_is_refused_whatever_its_digest(changed, tmp_path):
-    """Two labels of one name, or fewer than scores: a proof against each name would leave a score out."""
+    """Two labels of one name, or fewer than scores: a proof against each name would leave a score
+    out.
+    """
     network = Network.dense([([[1.0, 1.0]], [0.0]), ([[1.0], [0.0], [2.0]], [1.0, 0.0, 0.0])])
     table = np.array([[0.0], [0.0], [1.0]])
     Classifier(network, table, ["<PAD>", "<UNK>", "a"], ["yes", "no", "both"], 2).save(tmp_path)
@@ -397,7 +481,9 @@ def test_a_folder_that_is_no_classifier_is_refused_whatever_its_digest(changed, 
     tensors = exact.safetensors((tmp_path / "weights.safetensors").read_bytes())
     weights = [exact.matrix(tensors, f"step{k}.weight") for k in range(2)]
     biases = [tensors[f"step{k}.bias"][1] for k in range(2)]
-    head["digest"] = exact.digest(head, "", ["<PAD>", "<UNK>", "a"], tensors["embedding"], weights, biases)
+    head["digest"] = exact.digest(
+        head, "", ["<PAD>", "<UNK>", "a"], tensors["embedding"], weights, biases
+    )
     (tmp_path / "classifier.json").write_text(json.dumps(head), encoding="utf-8")
     with pytest.raises(exact.Unreadable, match=r"fit together|must be different|activation"):
         exact.load(tmp_path)
@@ -418,7 +504,9 @@ def test_sparse_weights_have_the_same_digest_in_both(tmp_path):
     """Large and mostly zero, so that they are kept and summed up as rows of entries."""
     rng = np.random.default_rng(0)
     wide = np.where(rng.random((520, 500)) < 0.02, rng.normal(size=(520, 500)), 0.0)
-    network = Network.dense([(wide, rng.normal(size=520)), (rng.normal(size=(2, 520)), np.zeros(2))])
+    network = Network.dense(
+        [(wide, rng.normal(size=520)), (rng.normal(size=(2, 520)), np.zeros(2))]
+    )
     table = rng.normal(size=(4, 5))
     classifier = Classifier(network, table, ["<PAD>", "<UNK>", "a", "b"], ["yes", "no"], 100)
     classifier.save(tmp_path)
@@ -431,7 +519,9 @@ def test_a_certificate_of_a_bundled_model_is_accepted_by_both():
     result = sf.explain(classifier, "who wrote this ?", perturbation=sf.Deletion(), seconds=20)
     assert result.status == "optimal"
     model = exact.load(Path(sf.__file__).parent / "models" / "trec-fc15")
-    assert exact.check(result.certificate.data, model)["claim"]["positions"] == list(result.positions)
+    assert exact.check(result.certificate.data, model)["claim"]["positions"] == list(
+        result.positions
+    )
 
 
 def test_words_are_read_as_by_the_classifier(models):
@@ -458,14 +548,23 @@ def test_rounding_is_to_the_safe_side():
 
 def test_smooth_networks_are_left_to_the_other(tmp_path):
     smooth("gelu", 1).save(tmp_path)
-    assert sf.is_robust(smooth("gelu", 1), text_of(1, 5), [0], perturbation=sf.Deletion()) is not None
+    assert (
+        sf.is_robust(smooth("gelu", 1), text_of(1, 5), [0], perturbation=sf.Deletion()) is not None
+    )
     with pytest.raises(exact.NotForThis):
         exact.load(tmp_path)
     assert json.loads((tmp_path / "classifier.json").read_text(encoding="utf-8"))["curves"]
 
 
 def test_a_text_with_half_a_letter_is_printed(monkeypatch, tmp_path, capsys):
-    head = {"model": "0" * 64, "text": ["\ud83d", "é"], "label": "a", "perturbation": {}, "features": [0], "claim": {}}
+    head = {
+        "model": "0" * 64,
+        "text": ["\ud83d", "é"],
+        "label": "a",
+        "perturbation": {},
+        "features": [0],
+        "claim": {},
+    }
     monkeypatch.setattr(exact, "check", lambda *_: head)
     monkeypatch.setattr(exact, "load", lambda _: None)
     (tmp_path / "proof.cert").write_bytes(b"")
@@ -487,8 +586,14 @@ class Ticks:
 @pytest.mark.parametrize("kind", ["boxes", "knn-hull", "word-swap"])
 def test_a_time_limit_stops_the_check_anywhere_and_accepts_nothing(kind, models, monkeypatch):
     """However much of the time is given, the answer is that of a check with all of it, or none."""
-    source = next(source for source in other_sources(SEEDS) if source.name.startswith(kind) and len(source.lines) > 2)
-    model, answers, seconds = models(source.classifier), Counter[bool](), 1
+    source = next(
+        source
+        for source in other_sources(SEEDS)
+        if source.name.startswith(kind) and len(source.lines) > 2
+    )
+    model = models(source.classifier)
+    answers = Counter[bool]()
+    seconds = 1
     while not answers[True]:
         monkeypatch.setattr(exact, "time", Ticks())
         try:
@@ -497,7 +602,9 @@ def test_a_time_limit_stops_the_check_anywhere_and_accepts_nothing(kind, models,
         except exact.TimeUp:
             answers[False] += 1
         seconds += 1
-    assert answers[False] > 2 * len(source.lines)  # not only between lines: one alone may take hours
+    assert answers[False] > 2 * len(
+        source.lines
+    )  # not only between lines: one alone may take hours
 
 
 def test_no_limit_is_left_over_from_a_check(models, monkeypatch):
@@ -521,7 +628,11 @@ def test_what_is_not_checked_in_time_is_neither_accepted_nor_rejected(alone, tmp
 
 def test_words_of_a_list_are_taken_as_they_are_by_both_checkers(models):
     classifier = make_classifier(5, length=6, dimension=2, hidden=(4,))
-    for words in (["'mr", "isn't", "+3", "word1"], ["WORD1", "word2", "...", "word3"], ["<PAD>", "word4", "<UNK>"]):
+    for words in (
+        ["'mr", "isn't", "+3", "word1"],
+        ["WORD1", "word2", "...", "word3"],
+        ["<PAD>", "word4", "<UNK>"],
+    ):
         found = sf.explain(classifier, words, perturbation=sf.Deletion())
         assert found.status == "optimal"
         lines = json.loads(json.dumps(list(found.certificate.lines)))

@@ -1,4 +1,6 @@
-"""The checker and the person who asks: the same question, what is said, how long it takes, what is refused."""
+"""The checker and the person who asks: the same question, what is said, how long it takes, what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,27 @@ from suffice.errors import InputError, NotACertificate, NotChecked, Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network, Step
 from suffice.model.tokenizers import Pattern
-from suffice.proof.check import check, points, reading, walk
-from suffice.prove.exact import exact_scores
+from suffice.proof.check import check, evidence, limits, points
+from suffice.verify.exact import exact_scores
 
 LEAF = {"leaf": {"alpha": None, "beta": {}}}
 Lines = list[dict[str, Any]]
 
 
-def adder(words: dict[str, float], length: int = 3, threshold: float = 1.5, **more: Any) -> Classifier:
+def adder(
+    words: dict[str, float], length: int = 3, threshold: float = 1.5, **more: Any
+) -> Classifier:
     """The margin of "yes" is the sum of the words' values less the threshold."""
     table = {"<PAD>": 0.0, "<UNK>": 0.0, **words}
     network = Network.dense([([[1.0] * length, [0.0] * length], [-threshold, 0.0])])
-    return Classifier(network, [[v] for v in table.values()], list(table), ["yes", "no"], length, **more)
+    return Classifier(
+        network, [[v] for v in table.values()], list(table), ["yes", "no"], length, **more
+    )
 
 
-def header(classifier: Classifier, text: Sequence[str], data: Any, claim: Any, **more: Any) -> dict[str, Any]:
+def header(
+    classifier: Classifier, text: Sequence[str], data: Any, claim: Any, **more: Any
+) -> dict[str, Any]:
     tokens = [*text, *["<PAD>"] * (classifier.length - len(text))]
     head = {"certificate": 2, "model": classifier.digest, "text": tokens, "perturbation": data}
     return {**head, "features": list(range(len(text))), "label": "yes", "claim": claim, **more}
@@ -45,7 +53,11 @@ def header(classifier: Classifier, text: Sequence[str], data: Any, claim: Any, *
 
 def lines(classifier: Classifier, text: Sequence[str], data: Any, claim: Any, **more: Any) -> Lines:
     """A claim of sufficiency and its proof, for a network without hidden units."""
-    return [header(classifier, text, data, claim, **more), {"prove": "sufficient", "rival": "no"}, LEAF]
+    return [
+        header(classifier, text, data, claim, **more),
+        {"prove": "sufficient", "rival": "no"},
+        LEAF,
+    ]
 
 
 def run(given: Lines, classifier: Classifier, **asked: Any) -> Any:
@@ -59,13 +71,23 @@ SWAPS = {"kind": "word-swap", "swaps": {"good": ["fine"], "bad": ["awful"]}}
 
 
 def cheapest(**more: Any) -> dict[str, Any]:
-    claim = {"kind": "cheapest", "positions": [0, 1], "costs": [2, 3, 2], "unit": "1/20", "cost": 5, "lower": 5}
+    claim = {
+        "kind": "cheapest",
+        "positions": [0, 1],
+        "costs": [2, 3, 2],
+        "unit": "1/20",
+        "cost": 5,
+        "lower": 5,
+    }
     return {**claim, "include": [], "exclude": [], **more}
 
 
 def tree(**more: Any) -> Lines:
     """good and fine are needed: each of them alone, removed, ends the lead."""
-    attacks = [{"changed": [i], "vectors": {"f8": base64.b64encode(bytes(8)).decode()}, "rival": "no"} for i in (0, 1)]
+    attacks = [
+        {"changed": [i], "vectors": {"f8": base64.b64encode(bytes(8)).decode()}, "rival": "no"}
+        for i in (0, 1)
+    ]
     nodes = [{"word": 1}, {"cost": True}, {"attack": attacks[1]}]
     if 0 not in more.get("include", ()):
         nodes = [{"word": 0}, *nodes, {"attack": attacks[0]}]
@@ -102,9 +124,15 @@ def test_what_is_asked_is_what_it_is_about(asked):
         ({"text": "good fine"}, "another text"),
         ({"text": ["bad", "fine", "good"]}, "another text"),
         ({"perturbation": sf.KNNBox(2)}, "another perturbation set"),
-        ({"perturbation": {"kind": "deletion", "at_most": 2}}, "another perturbation set: there, {'at_most'"),
+        (
+            {"perturbation": {"kind": "deletion", "at_most": 2}},
+            "another perturbation set: there, {'at_most'",
+        ),
         ({"cost": {}}, "other costs: there, 'good' costs 1/10, not 1"),
-        ({"cost": {"good": 0.1, "fine": 0.150001, "bad": 0.1}}, "other costs: there, 'fine' costs 3/20"),
+        (
+            {"cost": {"good": 0.1, "fine": 0.150001, "bad": 0.1}},
+            "other costs: there, 'fine' costs 3/20",
+        ),
         ({"include": ["good"]}, "other words to include: there, none"),
         ({"exclude": [2]}, "other words to exclude: there, none"),
     ],
@@ -117,7 +145,8 @@ def test_another_question_is_rejected_and_the_part_named(asked, part):
 
 
 def test_padding_that_may_change_is_another_question():
-    text, gone = ["good", "fine"], sf.Deletion()
+    text = ["good", "fine"]
+    gone = sf.Deletion()
     for padding, other in itertools.permutations(("fixed", "feature")):
         found = sf.explain(GOOD, text, perturbation=gone, padding=padding).certificate
         asked = sf.Question(GOOD, text, perturbation=gone, padding=padding)
@@ -128,16 +157,21 @@ def test_padding_that_may_change_is_another_question():
 
 def test_a_flip_towards_another_label_answers_another_question():
     def scores(texts):
-        return np.array([[1.0 + ("good" in t), 1.0 - ("bad" in t), 0.5 + ("fine" in t)] for t in texts])
+        return np.array(
+            [[1.0 + ("good" in t), 1.0 - ("bad" in t), 0.5 + ("fine" in t)] for t in texts]
+        )
 
-    box, net = sf.from_function(scores, ["yes", "no", "perhaps"]), make_classifier(5, classes=3)
+    box = sf.from_function(scores, ["yes", "no", "perhaps"])
+    net = make_classifier(5, classes=3)
     for clf, text in ((box, ["good", "fine"]), (net, ["word1", "word2"])):
         label = clf.predict(text).label
         rivals = [None, *(one for one in clf.labels if one != label)]
         for towards in rivals:
             found = sf.contrast(clf, text, perturbation=sf.Deletion(), towards=towards)
             for asked in rivals:
-                question = sf.Question(clf, text, perturbation=sf.Deletion(), more={"towards": asked})
+                question = sf.Question(
+                    clf, text, perturbation=sf.Deletion(), more={"towards": asked}
+                )
                 if asked == towards:
                     assert sf.check(found.certificate, clf, question=question).kind == "flip"
                 else:
@@ -146,11 +180,15 @@ def test_a_flip_towards_another_label_answers_another_question():
 
 
 def test_a_question_of_independence_is_about_these_protected_words():
-    box = sf.from_function(lambda texts: np.array([[2.0, len(t) / 99] for t in texts]), ["yes", "no"])
+    box = sf.from_function(
+        lambda texts: np.array([[2.0, len(t) / 99] for t in texts]), ["yes", "no"]
+    )
     for clf, text in ((box, ["good", "fine"]), (GOOD, ["good", "fine", "bad"])):
         found = sf.bias(clf, text, [len(text) - 1], perturbation=sf.WordSwap({text[-1]: ["good"]}))
         assert found.status == "independent"
-        asked = sf.Question(clf, text, perturbation=sf.WordSwap({text[-1]: ["good"]}), exclude=[len(text) - 1])
+        asked = sf.Question(
+            clf, text, perturbation=sf.WordSwap({text[-1]: ["good"]}), exclude=[len(text) - 1]
+        )
         assert sf.check(found.certificate, clf, question=asked).kind == "independent"
         for others in ((), (0,), (0, len(text) - 1)):
             with pytest.raises(Rejected, match="other words to exclude"):
@@ -167,10 +205,18 @@ def test_include_and_exclude_are_part_of_the_question_and_of_the_sentence():
     assert "Nothing cheaper that holds 'good' and avoids 'bad' suffices." in found.sentence
     assert found.proved == (
         "the text has the label 'yes'",
-        "'good' and 'fine' suffice: 'yes' stays the label whatever the other words become; that costs 0.25",
+        (
+            "'good' and 'fine' suffice: 'yes' stays the label whatever the other words become; "
+            "that costs 0.25"
+        ),
         "nothing cheaper that holds 'good' and avoids 'bad' suffices",
     )
-    for asked in ({"include": []}, {"include": ["fine"]}, {"exclude": []}, {"exclude": [2], "include": [0, 1]}):
+    for asked in (
+        {"include": []},
+        {"include": ["fine"]},
+        {"exclude": []},
+        {"exclude": [2], "include": [0, 1]},
+    ):
         with pytest.raises(Rejected, match="other words to"):
             run(tree(include=[0], exclude=[2]), GOOD, **asked)
 
@@ -184,7 +230,12 @@ def test_substitutes_are_compared_for_the_words_of_the_text():
         {"kind": "word-swap", "swaps": {"good": ["fine"]}},
     ):
         assert run(made, GOOD, perturbation=same).kind == "sufficient"
-    for other in ({}, {"good": []}, {"good": ["fine", "bad"]}, {"good": ["fine"], "fine": ["good"]}):
+    for other in (
+        {},
+        {"good": []},
+        {"good": ["fine", "bad"]},
+        {"good": ["fine"], "fine": ["good"]},
+    ):
         with pytest.raises(Rejected, match="another perturbation set"):
             run(made, GOOD, perturbation=sf.WordSwap(other))
     with pytest.raises(Rejected, match="another perturbation set"):
@@ -192,17 +243,31 @@ def test_substitutes_are_compared_for_the_words_of_the_text():
 
 
 def test_a_proof_about_some_of_the_words_is_not_one_about_the_text():
-    some = lines(GOOD, ["good", "fine", "bad"], GONE, {"kind": "sufficient", "positions": []}, features=[])
+    some = lines(
+        GOOD, ["good", "fine", "bad"], GONE, {"kind": "sufficient", "positions": []}, features=[]
+    )
     assert "so nothing is said about changes" in run(some, GOOD).sentence
     with pytest.raises(Rejected, match="only some of the text's words"):
         run(some, GOOD, text="good fine bad")
 
 
 def test_what_cannot_be_a_question_is_an_input_error():
-    for asked in ({"seconds": 0}, {"seconds": "long"}, {"seconds": True}, {"seconds": float("nan")}):
+    for asked in (
+        {"seconds": 0},
+        {"seconds": "long"},
+        {"seconds": True},
+        {"seconds": float("nan")},
+    ):
         with pytest.raises(InputError, match="time limit"):
             run(tree(), GOOD, **asked)
-    wrong = [{"perturbation": 3}, {"cost": [1.0]}, {"include": "good"}, {"exclude": 1}, {"text": ""}, {"text": [3]}]
+    wrong = [
+        {"perturbation": 3},
+        {"cost": [1.0]},
+        {"include": "good"},
+        {"exclude": 1},
+        {"text": ""},
+        {"text": [3]},
+    ]
     for asked in wrong:
         with pytest.raises(InputError):
             run(tree(), GOOD, **asked)
@@ -218,23 +283,30 @@ def test_what_cannot_be_a_question_is_an_input_error():
 def test_the_sentence_names_text_label_changes_costs_and_substitutes():
     found = run(tree(), GOOD).sentence
     assert found == (
-        f"For the classifier {GOOD.digest[:16]}, over the real numbers: the text 'good fine bad' has the label 'yes'. "
-        "Each of its 3 words may become padding (its place stays), all at once. 'good' and 'fine' suffice: 'yes' "
-        "stays the label whatever the other words become; that costs 0.25. Nothing cheaper suffices. Words cost: "
+        f"For the classifier {GOOD.digest[:16]}, over the real numbers: the text 'good fine "
+        "bad' has the label 'yes'. "
+        "Each of its 3 words may become padding (its place stays), all at once. 'good' and "
+        "'fine' suffice: 'yes' "
+        "stays the label whatever the other words become; that costs 0.25. Nothing cheaper "
+        "suffices. Words cost: "
         "'good' 0.1, 'fine' 0.15, 'bad' 0.1."
     )
     data = {"kind": "word-swap", "swaps": {"good": ["bad"], "awful": ["good"]}, "at_most": 1}
     swaps = run(lines(GOOD, ["good", "fine"], data, BOTH), GOOD).sentence
-    assert "one of its substitutes ('good': 'bad'), at most 1 of them at once; 1 of them cannot." in swaps
+    assert (
+        "one of its substitutes ('good': 'bad'), at most 1 of them at once; 1 of them cannot."
+        in swaps
+    )
 
 
 def test_what_is_said_of_no_words_is_a_sentence():
-    sentiment, rugged = (
-        sf.load("sentiment"),
-        sf.from_function(lambda texts: np.array([[0.4, 0.6]] * len(texts)), ["n", "y"]),
-    )
+    sentiment = sf.load("sentiment")
+    rugged = sf.from_function(lambda texts: np.array([[0.4, 0.6]] * len(texts)), ["n", "y"])
     tied = sf.explain(sentiment, "…")
-    assert tied.proved[1] == "no set of words suffices: 'negative' does not lead in the text as it stands"
+    assert (
+        tied.proved[1]
+        == "no set of words suffices: 'negative' does not lead in the text as it stands"
+    )
     for clf in (sentiment, rugged):
         found = sf.bias(clf, "great", ["zebra"], perturbation=sf.Deletion())
         assert found.proved[1] == "no word was named that the label could depend on"
@@ -244,20 +316,26 @@ def test_a_price_is_written_as_a_person_counts():
     third = tree(unit="1/3")
     assert "that costs 5/3." in run(third, GOOD).sentence
     assert "that costs 10." in run(tree(unit="2"), GOOD).sentence
-    assert "nothing that costs less than 0.2 suffices; what lies between is open" in run(tree(lower=4), GOOD).proved[-1]
+    assert (
+        "nothing that costs less than 0.2 suffices; what lies between is open"
+        in run(tree(lower=4), GOOD).proved[-1]
+    )
 
 
 def test_a_radius_is_written_as_it_is_and_not_rounded_up():
     ball = {"kind": "epsilon-ball", "eps": 0.1, "p": 2}
     assert (
-        "within 0.1 of its own" in run(lines(GOOD, ["good", "fine"], ball, {**BOTH, "positions": [0]}), GOOD).sentence
+        "within 0.1 of its own"
+        in run(lines(GOOD, ["good", "fine"], ball, {**BOTH, "positions": [0]}), GOOD).sentence
     )
     hardly = {**ball, "eps": 0.1 - 2**-30}
     found = run(lines(GOOD, ["good", "fine"], hardly, {**BOTH, "positions": [0]}), GOOD).sentence
     assert f"within {0.1 - 2**-30!r} of its own" in found
 
 
-@pytest.mark.parametrize("unit", ["", "0", "1/0", "0/3", "-1", "1.5", "1/2/3", " 1", "1e3", "٣", 1, None, "1" * 500])
+@pytest.mark.parametrize(
+    "unit", ["", "0", "1/0", "0/3", "-1", "1.5", "1/2/3", " 1", "1e3", "٣", 1, None, "1" * 500]
+)
 def test_a_unit_is_a_positive_fraction(unit):
     with pytest.raises(Rejected):
         run(tree(unit=unit), GOOD)
@@ -274,7 +352,10 @@ def test_a_lower_bound_below_zero_is_none():
 def test_words_are_taken_as_they_are_and_shown_as_a_list_where_their_string_is_read_otherwise():
     """To this classifier the string AWFUL is awful; the word AWFUL of a list is an unknown one."""
     made = lines(GOOD, ["good", "fine", "AWFUL"], GONE, {"kind": "sufficient", "positions": [0, 1]})
-    assert "the words ['good', 'fine', 'AWFUL'], taken as they are, have the label" in run(made, GOOD).sentence
+    assert (
+        "the words ['good', 'fine', 'AWFUL'], taken as they are, have the label"
+        in run(made, GOOD).sentence
+    )
     assert run(made, GOOD, text=["good", "fine", "AWFUL"])
     with pytest.raises(Rejected, match="another text"):
         run(made, GOOD, text="good fine AWFUL")
@@ -300,9 +381,22 @@ def test_where_words_count_once_none_comes_twice():
     once = adder({"good": 1.0, "fine": 1.0, "bad": 0.25}, tokenizer=Pattern(once=True))
     assert run(lines(once, ["good", "fine", "bad"], GONE, BOTH), once)
     with pytest.raises(Rejected, match="count once"):
-        run(lines(once, ["good", "fine", "fine"], {"kind": "epsilon-ball", "eps": 0.1, "p": 1}, BOTH), once)
+        run(
+            lines(
+                once, ["good", "fine", "fine"], {"kind": "epsilon-ball", "eps": 0.1, "p": 1}, BOTH
+            ),
+            once,
+        )
     with pytest.raises(Rejected, match="counts once"):
-        run(lines(once, ["good", "fine", "bad"], {"kind": "word-swap", "swaps": {"bad": ["good"]}}, BOTH), once)
+        run(
+            lines(
+                once,
+                ["good", "fine", "bad"],
+                {"kind": "word-swap", "swaps": {"bad": ["good"]}},
+                BOTH,
+            ),
+            once,
+        )
     with pytest.raises(Rejected, match="count once"):
         run(lines(once, ["good", "fine", "bad"], {"kind": "knn-box", "k": 1}, BOTH), once)
 
@@ -312,7 +406,9 @@ def test_where_words_count_once_none_comes_twice():
 
 def deep(classifier: Classifier, splits: int) -> Iterator[dict[str, Any]]:
     """A complete tree over some units, each leaf of which is worked on."""
-    yield header(classifier, ["word1"], {"kind": "knn-box", "k": 3}, {"kind": "sufficient", "positions": [0]})
+    yield header(
+        classifier, ["word1"], {"kind": "knn-box", "k": 3}, {"kind": "sufficient", "positions": [0]}
+    )
     yield {"prove": "sufficient", "rival": "no"}
 
     def below(unit: int) -> Iterator[dict[str, Any]]:
@@ -329,10 +425,15 @@ def deep(classifier: Classifier, splits: int) -> Iterator[dict[str, Any]]:
 def slow() -> Classifier:
     """Forty relus twice over; the label leads by a lot when nothing moves."""
     rng = np.random.default_rng(0)
-    layers = [(rng.normal(size=(40, 6)), rng.normal(size=40)), (rng.normal(size=(40, 40)), np.zeros(40))]
+    layers = [
+        (rng.normal(size=(40, 6)), rng.normal(size=40)),
+        (rng.normal(size=(40, 40)), np.zeros(40)),
+    ]
     network = Network.dense([*layers, (np.zeros((2, 40)), np.array([1.0, 0.0]))])
     table = rng.normal(size=(12, 2))
-    return Classifier(network, table, ["<PAD>", "<UNK>", *(f"word{i}" for i in range(10))], ["yes", "no"], 3)
+    return Classifier(
+        network, table, ["<PAD>", "<UNK>", *(f"word{i}" for i in range(10))], ["yes", "no"], 3
+    )
 
 
 def test_a_small_file_that_would_take_long_is_not_checked_to_its_end():
@@ -354,13 +455,13 @@ def test_a_small_file_that_would_take_long_is_not_checked_to_its_end():
 def test_the_limit_is_looked_at_between_leaves_words_and_products(monkeypatch):
     """Whichever look is the first after the end, nothing is accepted."""
     looks = itertools.count()
-    before = reading.Limit.look
+    before = limits.Limit.check_time
 
     def counting(self: Any, line: int = 0) -> None:
         next(looks)
         before(self, line)
 
-    monkeypatch.setattr(reading.Limit, "look", counting)
+    monkeypatch.setattr(limits.Limit, "check_time", counting)
     box = header(GOOD, ["good", "fine"], {"kind": "knn-hull", "k": 1}, BOTH)
     given = [box, {"prove": "sufficient", "rival": "no"}, LEAF]
     assert run(given, GOOD)
@@ -372,7 +473,7 @@ def test_the_limit_is_looked_at_between_leaves_words_and_products(monkeypatch):
             if next(left):
                 raise NotChecked(line, "not checked")
 
-        monkeypatch.setattr(reading.Limit, "look", ending)
+        monkeypatch.setattr(limits.Limit, "check_time", ending)
         with pytest.raises(NotChecked):
             run(given, GOOD)
     assert total >= 5
@@ -386,12 +487,14 @@ def test_open_branches_fill_no_memory(monkeypatch):
     picks = ({"pick": 0, "chosen": list(range(i))} for i in range(2999, 0, -1))
     claim = {"kind": "sufficient", "positions": []}
     head = header(classifier, ["w0", "w1", "w2"], data, claim)
-    monkeypatch.setattr(walk, "MAX_OPEN", 2**20)
+    monkeypatch.setattr(evidence, "MAX_OPEN_BYTES", 2**20)
     tracemalloc.start()
     try:
         with pytest.raises(Rejected, match="too deep"):
             check(
-                SimpleNamespace(lines=itertools.chain([head, {"prove": "sufficient", "rival": "no"}], picks)),
+                SimpleNamespace(
+                    lines=itertools.chain([head, {"prove": "sufficient", "rival": "no"}], picks)
+                ),
                 classifier,
             )
         assert tracemalloc.get_traced_memory()[1] < 40e6
@@ -401,7 +504,9 @@ def test_open_branches_fill_no_memory(monkeypatch):
 
 def test_a_pick_that_leaves_nothing_on_one_side_is_none():
     for chosen in ([], [0, 1], [5]):
-        made = lines(GOOD, ["good", "fine", "bad"], GONE, {"kind": "sufficient", "positions": [0, 1]})
+        made = lines(
+            GOOD, ["good", "fine", "bad"], GONE, {"kind": "sufficient", "positions": [0, 1]}
+        )
         with pytest.raises(Rejected):
             run([*made[:2], {"pick": 2, "chosen": chosen}, LEAF, LEAF], GOOD)
         assert run([*made[:2], {"pick": 2, "chosen": [1]}, LEAF, LEAF], GOOD)
@@ -433,26 +538,36 @@ def beyond(weight: float) -> Classifier:
     classifier = adder({"good": 2.0**-1024}, length=1)
     hidden = Step(np.array([[weight]]), np.array([5.0]), np.array([True]))
     last = Step(np.array([[-1.0], [0.0]]), np.array([1.0, 0.0]), np.array([False, False]))
-    object.__setattr__(classifier, "network", Network((hidden, last)))  # a classifier refuses such weights itself
+    object.__setattr__(
+        classifier, "network", Network((hidden, last))
+    )  # a classifier refuses such weights itself
     classifier.__dict__.pop("digest", None)
     return classifier
 
 
-@pytest.mark.parametrize("weight", [1.0, 1e150, 2.0**799, 2.0**801, 2.0**1023, -(2.0**1023), 1.7e308, -1.7e308])
+@pytest.mark.parametrize(
+    "weight", [1.0, 1e150, 2.0**799, 2.0**801, 2.0**1023, -(2.0**1023), 1.7e308, -1.7e308]
+)
 def test_no_weight_is_so_large_that_something_false_is_accepted(weight):
     classifier = beyond(weight)
-    claim, alone = {"kind": "sufficient", "positions": []}, {"kind": "word-swap", "swaps": {}}
+    claim = {"kind": "sufficient", "positions": []}
+    alone = {"kind": "word-swap", "swaps": {}}
     with pytest.raises(Rejected):
         run(lines(classifier, ["good"], alone, claim), classifier)
     empty = {"changed": [], "vectors": {"f8": ""}, "rival": "yes"}
-    refuted = [header(classifier, ["good"], alone, {"kind": "refuted", "positions": []}, label="no"), {"point": empty}]
+    refuted = [
+        header(classifier, ["good"], alone, {"kind": "refuted", "positions": []}, label="no"),
+        {"point": empty},
+    ]
     with pytest.raises(Rejected):  # "no" leads clearly: the text is no counterexample
         run(refuted, classifier)
 
 
 @pytest.mark.parametrize("size", [2.0**700, 2.0**900, 2.0**1023])
 def test_vectors_that_overflow_prove_nothing(size):
-    """x - y with x = y = size: the difference is a tie, but the sizes are beyond what doubles compare."""
+    """x - y with x = y = size: the difference is a tie, but the sizes are beyond what doubles
+    compare.
+    """
     classifier = adder({"good": 1.0, "fine": 1.0}, length=2, threshold=0.0)
     table = np.array([[0.0], [0.0], [size], [size]])
     object.__setattr__(classifier, "embedding", table)
@@ -461,14 +576,25 @@ def test_vectors_that_overflow_prove_nothing(size):
     for name in ("digest", "columns"):
         classifier.__dict__.pop(name, None)
     with pytest.raises(Rejected):
-        run(lines(classifier, ["good", "fine"], {"kind": "word-swap", "swaps": {}}, BOTH), classifier)
+        run(
+            lines(classifier, ["good", "fine"], {"kind": "word-swap", "swaps": {}}, BOTH),
+            classifier,
+        )
 
 
 def test_a_certificate_for_a_bundled_model_says_what_it_is_about():
     classifier = sf.load("sst-fc25")
     text = "a gorgeous , witty , seductive movie ."
-    result = sf.explain(classifier, text, perturbation=sf.Deletion(at_most=None), include=["witty"], seconds=20)
-    asked = {"text": text, "perturbation": sf.Deletion(), "cost": {}, "include": ["witty"], "exclude": []}
+    result = sf.explain(
+        classifier, text, perturbation=sf.Deletion(at_most=None), include=["witty"], seconds=20
+    )
+    asked = {
+        "text": text,
+        "perturbation": sf.Deletion(),
+        "cost": {},
+        "include": ["witty"],
+        "exclude": [],
+    }
     found = check(result.certificate, classifier, **asked)
     assert set(found.positions) == set(result.positions)
     assert "nothing cheaper that holds 'witty'" in found.proved[-1]
@@ -481,7 +607,7 @@ def test_exact_scores_have_the_sign_of_fractions():
     for seed in range(5):
         classifier = make_classifier(seed, length=4, hidden=(5, 4), classes=3)
         values = classifier.embed(classifier.read(["word1", "word2"])).ravel()
-        scores = points.exact_scores(classifier.network.steps, values.tolist(), reading.Limit.of(60))
+        scores = points.exact_scores(classifier.network.steps, values.tolist(), limits.Limit.of(60))
         floats = classifier.network.forward(values)
         assert np.argsort(scores).tolist() == np.argsort(floats).tolist()
         ratio = scores[0] / scores[1]
@@ -491,7 +617,9 @@ def test_exact_scores_have_the_sign_of_fractions():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_exact_scores_of_texts_with_empty_places_are_those_of_fractions(sparse):
-    """Zeros are left out of the sums by checker and prover; here they are multiplied like all else."""
+    """Zeros are left out of the sums by checker and prover; here they are multiplied
+    like all else.
+    """
     rng = np.random.default_rng(4)
     for empty in (0, 3, 6):
         first = np.where(rng.random((5, 6)) < 0.5, rng.standard_normal((5, 6)), 0.0)
@@ -499,23 +627,31 @@ def test_exact_scores_of_texts_with_empty_places_are_those_of_fractions(sparse):
         last = Step(rng.standard_normal((3, 5)), rng.standard_normal(3), np.zeros(3, dtype=bool))
         network = Network((Step(weight, rng.standard_normal(5), np.ones(5, dtype=bool)), last))
         values = np.where(rng.permutation(6) < empty, 0.0, rng.standard_normal(6))
-        sums = [_sum(row, values, bias) for row, bias in zip(first, network.steps[0].bias, strict=True)]
+        sums = [
+            _sum(row, values, bias) for row, bias in zip(first, network.steps[0].bias, strict=True)
+        ]
         hidden = [max(Fraction(0), total) for total in sums]
         wanted = [_sum(row, hidden, bias) for row, bias in zip(last.weight, last.bias, strict=True)]
         assert exact_scores(network, values) == wanted
-        scaled = points.exact_scores(network.steps, values.tolist(), reading.Limit.of(60))
-        assert [Fraction(score, scaled[0]) for score in scaled] == [score / wanted[0] for score in wanted]
+        scaled = points.exact_scores(network.steps, values.tolist(), limits.Limit.of(60))
+        assert [Fraction(score, scaled[0]) for score in scaled] == [
+            score / wanted[0] for score in wanted
+        ]
 
 
 def _sum(weights, values, bias):
-    return Fraction(bias) + sum((Fraction(w) * Fraction(v) for w, v in zip(weights, values, strict=True)), Fraction(0))
+    return Fraction(bias) + sum(
+        (Fraction(w) * Fraction(v) for w, v in zip(weights, values, strict=True)), Fraction(0)
+    )
 
 
 # --- budgets are spent inside the bound, not only by picks ---
 
 
 def worth(values: Sequence[float], threshold: float) -> Classifier:
-    """Words w0, w1, … of these values; the margin of "yes" is the sum of those that are left, less the threshold."""
+    """Words w0, w1, … of these values; the margin of "yes" is the sum of those that are left, less
+    the threshold.
+    """
     return adder({f"w{i}": value for i, value in enumerate(values)}, len(values), threshold)
 
 
@@ -535,20 +671,34 @@ def test_a_single_leaf_under_at_most_knows_just_what_so_many_words_can_do(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_single_leaf_of_a_flip_proof_knows_what_a_budget_can_buy(seed):
-    """With equal costs exactly; with others, nothing false is accepted, and what fits whole words is exact again."""
+    """With equal costs exactly; with others, nothing false is accepted, and what fits whole words
+    is exact again.
+    """
     rng = np.random.default_rng(seed)
-    values, words = rng.permutation(np.arange(1.0, 6.0)).tolist(), [f"w{i}" for i in range(5)]
+    values = rng.permutation(np.arange(1.0, 6.0)).tolist()
+    words = [f"w{i}" for i in range(5)]
     unequal = rng.integers(1, 4, 5).tolist()
     seen = {True: 0, False: 0}
     for costs, lower, kept, r in itertools.product(
         ([2] * 5, unequal), range(1, 9), np.arange(-0.5, 15.0, 2), (None, 1)
     ):
-        classifier, data = worth(values, float(kept)), {"kind": "deletion", **({} if r is None else {"at_most": r})}
-        claim = {"kind": "flip", "positions": None, "towards": None, "costs": costs, "unit": "1", "cost": None}
+        classifier = worth(values, float(kept))
+        data = {"kind": "deletion", **({} if r is None else {"at_most": r})}
+        claim = {
+            "kind": "flip",
+            "positions": None,
+            "towards": None,
+            "costs": costs,
+            "unit": "1",
+            "cost": None,
+        }
         head = header(classifier, words, data, {**claim, "lower": lower})
-        sets = [s for n in range(6) for s in itertools.combinations(range(5), n) if r is None or n <= r]
+        sets = [
+            s for n in range(6) for s in itertools.combinations(range(5), n) if r is None or n <= r
+        ]
         worst = max(sum(values[i] for i in s) for s in sets if sum(costs[i] for i in s) < lower)
-        found, true = accepted([head, {"prove": "flip", "rival": "no"}, LEAF], classifier), sum(values) - worst > kept
+        found = accepted([head, {"prove": "flip", "rival": "no"}, LEAF], classifier)
+        true = sum(values) - worst > kept
         assert true or not found
         assert found or not true or len(set(costs)) > 1
         seen[found] += 1
@@ -563,9 +713,15 @@ def accepted(given: Lines, classifier: Classifier) -> bool:
 
 
 def test_choices_of_an_open_word_are_picked_only_where_every_open_word_is_paid_for():
-    classifier, words = worth([1.0, 2.0], 0.5), ["w0", "w1"]
+    classifier = worth([1.0, 2.0], 0.5)
+    words = ["w0", "w1"]
     for r, fine in ((1, False), (2, True)):
-        made = lines(classifier, words, {"kind": "deletion", "at_most": r}, {"kind": "sufficient", "positions": [1]})
+        made = lines(
+            classifier,
+            words,
+            {"kind": "deletion", "at_most": r},
+            {"kind": "sufficient", "positions": [1]},
+        )
         head = {**made[0], "claim": {"kind": "sufficient", "positions": []}}
         picked = [head, made[1], {"pick": 0, "chosen": [1]}, LEAF, LEAF]
         with pytest.raises(Rejected, match="bound of this leaf" if fine else "has to be paid for"):
@@ -581,15 +737,31 @@ def test_a_flip_changes_all_the_words_that_it_is_said_to_cost():
     claim = {"kind": "flip", "towards": None, "costs": [1, 1, 1], "unit": "1", "lower": 0}
     for positions, fine in (([0], True), ([0, 1], False)):
         said = {**claim, "positions": positions, "cost": len(positions)}
-        assert accepted([header(GOOD, ["good", "fine", "bad"], GONE, said), {"point": gone}], GOOD) == fine
+        assert (
+            accepted([header(GOOD, ["good", "fine", "bad"], GONE, said), {"point": gone}], GOOD)
+            == fine
+        )
 
 
 @pytest.mark.parametrize(
     ("sets", "reason"),
-    [([[0, 1], [0]], "must cost"), ([[0, 1], [0, 1]], "twice"), ([], "at least one"), ([[0, 1], [1, 2]], "include")],
+    [
+        ([[0, 1], [0]], "must cost"),
+        ([[0, 1], [0, 1]], "twice"),
+        ([], "at least one"),
+        ([[0, 1], [1, 2]], "include"),
+    ],
 )
 def test_all_sets_are_different_cost_the_same_and_fit(sets, reason):
-    claim = {"kind": "all", "sets": sets, "costs": [2, 3, 2], "unit": "1", "include": [0], "exclude": [], "cost": 5}
+    claim = {
+        "kind": "all",
+        "sets": sets,
+        "costs": [2, 3, 2],
+        "unit": "1",
+        "include": [0],
+        "exclude": [],
+        "cost": 5,
+    }
     with pytest.raises(Rejected, match=reason) as refusal:
         run([header(GOOD, ["good", "fine", "bad"], GONE, claim)], GOOD)
     assert refusal.value.line == 1

@@ -1,9 +1,10 @@
-"""Every bound of the checker and of the prover, compared with the same bound in fractions: rounding never helps.
+"""Every bound of the checker and of the prover, compared with the same bound in fractions: rounding
+never helps.
 
-The lines that doubles put around relus are taken as they are; what follows from them is worked out once more in
-fractions, by the second checker's backward pass. A bound in doubles must not be above that. Networks are made so
-that each of the terms taken off for rounding is the one that counts somewhere, and each of these terms, taken out of
-the source, is missed.
+The lines that doubles put around relus are taken as they are; what follows from them is worked out
+once more in fractions, by the second checker's backward pass. A bound in doubles must not be above
+that. Networks are made so that each of the terms taken off for rounding is the one that counts
+somewhere, and each of these terms, taken out of the source, is missed.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from suffice.model.network import Network
 from suffice.model.step import Groups
 from suffice.proof import check_exact as exact
 from suffice.proof.check import inputs as checked_inputs
-from suffice.proof.check import maxima as checked_maxima
+from suffice.proof.check import max_lines as checked_maxima
 from suffice.proof.check import network
 from suffice.proof.check.header import read_header
-from suffice.proof.check.reading import Limit
+from suffice.proof.check.limits import Limit
 from suffice.proof.check.sets import read_sets
-from suffice.prove import bounds
-from suffice.prove import maxima as proving_maxima
-from suffice.prove.branch import sets_of_free
+from suffice.verify.nets import crown
+from suffice.verify.nets.branch import input_sets_of
+from suffice.verify.nets.crown import max_lines as proving_maxima
 
 STYLES = ("plain", "cancelling", "biased", "late", "tiny")
 SEEDS = 6
@@ -68,9 +69,13 @@ def make_case(style: str, seed: int) -> Case:
     """Three steps of relus; `style` says where large numbers cancel, or how small numbers are."""
     rng = np.random.default_rng([seed, *map(ord, style)])
     sizes = [6, 5, 4, 3]
-    layers = [[rng.standard_normal((b, a)), rng.standard_normal(b)] for a, b in itertools.pairwise(sizes)]
+    layers = [
+        [rng.standard_normal((b, a)), rng.standard_normal(b)] for a, b in itertools.pairwise(sizes)
+    ]
     table = rng.standard_normal((5, 2))
-    if style == "cancelling":  # the fixed word is large, and what it adds is taken off again by the bias
+    if (
+        style == "cancelling"
+    ):  # the fixed word is large, and what it adds is taken off again by the bias
         table[3] *= 1e9
         layers[0][1] -= layers[0][0][:, 2:4] @ table[3]
     elif style == "biased":  # what a step adds is nothing beside what it starts from
@@ -88,14 +93,16 @@ def make_case(style: str, seed: int) -> Case:
         table *= 2.0**-560
     network_ = Network.dense([(weight, bias) for weight, bias in layers])
     classifier = Classifier(network_, table, ["<PAD>", "<UNK>", *TEXT], ["x", "y", "z"], 3)
-    center, reach = classifier.embed(classifier.read(TEXT)), np.abs(table).min() + np.abs(table[[2, 3, 4]]) / 3
+    center = classifier.embed(classifier.read(TEXT))
+    reach = np.abs(table).min() + np.abs(table[[2, 3, 4]]) / 3
     reach = np.where(FREE[:, None], reach, 0.0)
     return Case(classifier, sf.Boxes(center - reach, center + reach), [0, 2])
 
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Case, exact.Model]]:
-    folder, found = tmp_path_factory.mktemp("model"), []
+    folder = tmp_path_factory.mktemp("model")
+    found = []
     for style, seed in itertools.product(STYLES, range(SEEDS)):
         case = make_case(style, seed)
         case.classifier.save(folder)
@@ -128,10 +135,14 @@ class Exactly:
 
     def ends(self, k: int, unit: int) -> tuple[Fraction, Fraction]:
         """The best that intervals and lines say of a unit."""
-        step, place = self.model.steps[k], self.model.steps[k][unit]
-        row, bias, reach = self.model.rows[place], self.model.bias[place], self.reach[place]
+        step = self.model.steps[k]
+        place = self.model.steps[k][unit]
+        row = self.model.rows[place]
+        bias = self.model.bias[place]
+        reach = self.reach[place]
         minus = {column: -factor for column, factor in row.items()}
-        low, high = self.leaf.back(row, bias, step.start), -self.leaf.back(minus, -bias, step.start)
+        low = self.leaf.back(row, bias, step.start)
+        high = -self.leaf.back(minus, -bias, step.start)
         return max(low, reach[0]), min(high, reach[1])
 
     def margin(self, label: int, rival: int, push: Any) -> Fraction:
@@ -149,7 +160,10 @@ class Exactly:
         tops = [max(abs(Fraction(a)), abs(Fraction(b))) for a, b in zip(low, high, strict=True)]
         before = self.model.steps[k - 1].start if k else -len(tops)
         pairs = [(self.model.rows[unit], self.model.bias[unit]) for unit in self.model.steps[k]]
-        return [sum((abs(f) * tops[j - before] for j, f in row.items()), abs(bias)) for row, bias in pairs]
+        return [
+            sum((abs(f) * tops[j - before] for j, f in row.items()), abs(bias))
+            for row, bias in pairs
+        ]
 
 
 def beyond(name: str, low: Any, high: Any, right: tuple[Fraction, Fraction]) -> Iterator[str]:
@@ -160,7 +174,9 @@ def beyond(name: str, low: Any, high: Any, right: tuple[Fraction, Fraction]) -> 
 
 
 def bad_lines(name: str, low: Any, high: Any, line: exact.Line) -> Iterator[str]:
-    """A relu's lines must hold at both ends of its bounds, as it is convex; 0 <= slope <= 1 is right below."""
+    """A relu's lines must hold at both ends of its bounds, as it is convex; 0 <= slope <= 1 is
+    right below.
+    """
     for z in (Fraction(low), Fraction(high)):
         if not line.below * z <= max(z, 0) <= line.above * z + line.shift:
             yield f"{name}: line"
@@ -171,20 +187,27 @@ def bad_lines(name: str, low: Any, high: Any, line: exact.Line) -> Iterator[str]
 
 def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator[str]:
     """Which numbers of the checker's network.py are on the wrong side of what fractions say."""
-    right, head = Exactly(case, model), read_header(case.header, case.classifier)
+    right = Exactly(case, model)
+    head = read_header(case.header, case.classifier)
     sets = read_sets(head, case.classifier, Limit.of(60))
     net = module.Net(case.classifier.network.steps, 0, sets, Limit.of(60))
-    inputs = checked_inputs.Varied(sets)
-    states, around = [inputs.begin(head.features)], module.Lines.blank(1, net.units)
+    inputs = checked_inputs.VariedInputs(sets)
+    states = [inputs.initial_state(head.features)]
+    around = module.Lines.blank(1, net.units)
     values = sets.low.ravel().tolist(), sets.high.ravel().tolist()
     for k, part in enumerate(net.parts):
         known = net.known[k]
         ends = zip(
-            known.least.tolist(), known.most.tolist(), (right.reach[unit] for unit in model.steps[k]), strict=True
+            known.least.tolist(),
+            known.most.tolist(),
+            (right.reach[unit] for unit in model.steps[k]),
+            strict=True,
         )
         for unit, (low, high, reach) in enumerate(ends):
             yield from beyond(f"interval {k}.{unit}", low, high, reach)
-        for unit, (size, most) in enumerate(zip(known.size.tolist(), right.sizes(k, *values), strict=True)):
+        for unit, (size, most) in enumerate(
+            zip(known.size.tolist(), right.sizes(k, *values), strict=True)
+        ):
             if Fraction(size) < most:
                 yield f"size {k}.{unit}"
         lower, upper = net.bounds(k, inputs, states, around)
@@ -192,7 +215,8 @@ def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
         right_ends = [right.ends(k, unit) for unit in range(part.stop - part.start)]
         right.draw(*(side[0, part] for side in (around.below, around.above, around.shift)))
         for unit, ends_ in enumerate(right_ends):
-            low, high = lower[0, unit], upper[0, unit]
+            low = lower[0, unit]
+            high = upper[0, unit]
             yield from beyond(f"bound {k}.{unit}", low, high, ends_)
             yield from bad_lines(f"relu {k}.{unit}", low, high, right.line(k, unit))
         values = tuple(np.maximum(side, 0.0).tolist() for side in (known.least, known.most))
@@ -212,29 +236,37 @@ def prove_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
     """The same of the prover's folder `bounds`."""
     right = Exactly(case, model)
     question = sf.Question(case.classifier, TEXT, perturbation=case.perturbation)
-    form = module.Form.of(question.problem)
-    inputs = sets_of_free(form, FREE[None])
-    found = module.hidden(form, inputs)
+    form = module.PreparedProblem.of(question.problem)
+    inputs = input_sets_of(form, FREE[None])
+    found = module.intermediate_bounds(form, inputs)
     for k, part in enumerate(form.slices):
         right_ends = [right.ends(k, unit) for unit in range(part.stop - part.start)]
-        right.draw(*(side[0, part] for side in (found.low, found.up, found.shift)))
+        right.draw(
+            *(
+                side[0, part]
+                for side in (found.lower_slope, found.upper_slope, found.upper_intercept)
+            )
+        )
         for unit, ends in enumerate(right_ends):
-            low, high = found.lower[0, part.start + unit], found.upper[0, part.start + unit]
+            low = found.lower[0, part.start + unit]
+            high = found.upper[0, part.start + unit]
             yield from beyond(f"bound {k}.{unit}", low, high, ends)
             yield from bad_lines(f"relu {k}.{unit}", low, high, right.line(k, unit))
     rng = np.random.default_rng(0)
     for scale, part in itertools.product((0.0, 1.0, 1e9), form.slices):
-        signs = np.zeros((1, form.units), dtype=np.int8)
+        signs = np.zeros((1, form.unit_count), dtype=np.int8)
         signs[:, part] = rng.choice([-1, 1], part.stop - part.start)
-        beta = scale * rng.random((1, form.units))
-        batch = module.Items(inputs, found, module.margin_rows(form, np.array([0])), signs)
-        bound = module.margin_bound(form, batch, module.Dual(found.low, beta)).bound[0]
+        beta = scale * rng.random((1, form.unit_count))
+        batch = module.BoundBatch(inputs, found, module.margin_rows(form, np.array([0])), signs)
+        bound = module.backward_bound(form, batch, module.Dual(found.lower_slope, beta)).bound[0]
         push = beta[0] * signs[0]
-        if np.isfinite(bound) and Fraction(bound) > right.margin(form.problem.label, form.problem.rivals[0], push):
+        if np.isfinite(bound) and Fraction(bound) > right.margin(
+            form.problem.label, form.problem.rivals[0], push
+        ):
             yield f"margin, multipliers of {scale:g}"
 
 
-@pytest.mark.parametrize(("faults", "module"), [(check_faults, network), (prove_faults, bounds)])
+@pytest.mark.parametrize(("faults", "module"), [(check_faults, network), (prove_faults, crown)])
 def test_no_bound_is_better_than_in_fractions(faults, module, cases):
     assert [fault for case, model in cases for fault in faults(module, case, model)] == []
 
@@ -245,7 +277,9 @@ def test_no_bound_is_better_than_in_fractions(faults, module, cases):
 def mutant(module: ModuleType, right: str, wrong: str) -> ModuleType:
     """The module with one piece of its source replaced."""
     source = inspect.getsource(module)
-    assert source.count(right) == 1, f"{right!r} is {source.count(right)} times in {Path(module.__file__ or '').name}"
+    assert source.count(right) == 1, (
+        f"{right!r} is {source.count(right)} times in {Path(module.__file__ or '').name}"
+    )
     made = ModuleType(f"{module.__name__}_mutant")
     sys.modules[made.__name__] = made  # dataclasses look their module up
     exec(compile(source.replace(right, wrong), made.__name__, "exec"), made.__dict__)
@@ -255,7 +289,10 @@ def mutant(module: ModuleType, right: str, wrong: str) -> ModuleType:
 def mutant_folder(package: ModuleType, right: str, wrong: str, home: Path) -> ModuleType:
     """The package, copied under another name, with one piece of its source replaced."""
     name = f"mutant_{home.name}"
-    sources = {path.name: path.read_text(encoding="utf-8") for path in Path(package.__path__[0]).glob("*.py")}
+    sources = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in Path(package.__path__[0]).glob("*.py")
+    }
     count = sum(source.count(right) for source in sources.values())
     assert count == 1, f"{right!r} is {count} times in {package.__name__}"
     (home / name).mkdir()
@@ -266,9 +303,15 @@ def mutant_folder(package: ModuleType, right: str, wrong: str, home: Path) -> Mo
 
 
 CHECK_TERMS = {
-    "intervals, below": ("minus @ high + step.bias - self.gamma * size", "minus @ high + step.bias"),
+    "intervals, below": (
+        "minus @ high + step.bias - self.gamma * size",
+        "minus @ high + step.bias",
+    ),
     "intervals, above": ("minus @ low + step.bias + self.gamma * size", "minus @ low + step.bias"),
-    "sizes, rounded": ("np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY", "np.abs(step.bias)) + TINY"),
+    "sizes, rounded": (
+        "np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY",
+        "np.abs(step.bias)) + TINY",
+    ),
     "sizes, underflow": (
         "np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY",
         "np.abs(step.bias)) * (1 + 4 * self.gamma)",
@@ -289,14 +332,26 @@ CHECK_TERMS = {
     "bounds that touch zero": ("np.where(loose, shift, touched)", "np.where(loose, shift, 0.0)"),
 }
 PROVE_TERMS = {
-    "hidden units, own terms": ("errors = [self.gamma * size for", "errors = [0 * size for"),
-    "hidden units, through steps": ("        total -= np.abs(over) @ form.tax[k]\n", ""),
-    "margin, own terms": ("batch.rows.constant - form.gamma * batch.rows.size", "batch.rows.constant"),
-    "margin, through steps": ("total - error @ form.tax[k] + over", "total + over"),
-    "margin, multipliers": ("error = error + np.abs(multiplier[:, part])", "error = error + 0"),
-    "chords": ("high * (1 - slope)) + 8 * ROUND * high", "high * (1 - slope))"),
-    "bounds that touch zero": ("np.maximum(np.where(flat, upper, -lower), 0.0)", "0.0"),
-    "intervals": ("moved + size * 1e-9", "moved"),
+    "hidden units, own terms": (
+        "errors = [self.gamma * magnitude for",
+        "errors = [0 * magnitude for",
+    ),
+    "hidden units, through steps": (
+        "        constant -= np.abs(coefficients) @ prepared.error_rate[k]\n",
+        "",
+    ),
+    "margin, own terms": (
+        "batch.rows.constant - prepared.gamma * batch.rows.magnitude",
+        "batch.rows.constant",
+    ),
+    "margin, through steps": ("- absolute @ prepared.error_rate[k]", ""),
+    "margin, multipliers": (
+        "absolute = absolute + np.abs(multiplier[:, columns])",
+        "absolute = absolute + 0",
+    ),
+    "chords": ("8 * UNIT_ROUNDOFF * chord_upper", "0 * UNIT_ROUNDOFF * chord_upper"),
+    "bounds that touch zero": ("np.maximum(np.where(inactive, upper, -lower), 0.0)", "0.0"),
+    "intervals": ("product_radius + magnitude * 1e-9", "product_radius"),
 }
 
 
@@ -309,7 +364,7 @@ def test_a_checker_without_one_of_its_rounding_terms_is_found(term, cases):
 @pytest.mark.parametrize("term", PROVE_TERMS)
 def test_a_prover_without_one_of_its_rounding_terms_is_found(term, cases, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
-    module = mutant_folder(bounds, *PROVE_TERMS[term], tmp_path)
+    module = mutant_folder(crown, *PROVE_TERMS[term], tmp_path)
     assert any(fault for case, model in cases for fault in prove_faults(module, case, model))
 
 
@@ -325,7 +380,10 @@ def corners(low: list[float], high: list[float]) -> Iterator[list[Fraction]]:
 def above_faults(slopes: Any, constant: float, low: list[float], high: list[float]) -> int:
     """At how many corners the line is below the maximum."""
     rows = [Fraction(slope) for slope in slopes.tolist()]
-    sums = ((sum(a * z for a, z in zip(rows, corner, strict=True)), max(corner)) for corner in corners(low, high))
+    sums = (
+        (sum(a * z for a, z in zip(rows, corner, strict=True)), max(corner))
+        for corner in corners(low, high)
+    )
     return sum(total + Fraction(constant) < most for total, most in sums)
 
 
@@ -335,15 +393,20 @@ def maxima_faults(checking: ModuleType, proving: ModuleType, seed: int) -> tuple
     low = rng.standard_normal((1, 4)) * 10.0 ** rng.integers(-3, 4)
     high = low + rng.random((1, 4))
     chosen = None if seed % 2 else rng.random((1, 4))
-    pools, groups = checking.Pools([np.arange(4)], 4), Groups([np.arange(4)], 4)
+    pools = checking.Pools([np.arange(4)], 4)
+    groups = Groups([np.arange(4)], 4)
     _, slopes, constant = checking.lines(
         checking.around(pools, low, high, np.zeros((1, 4), dtype=np.int8), np.zeros(4)),
         None if chosen is None else chosen[:, None],
     )
-    range_ = proving.narrowed(groups, low, high, None, np.zeros(4))[0]
-    _, ours, most = proving.lines(range_, proving.start(range_) if chosen is None else chosen)
+    range_ = proving.contending_candidates(groups, low, high, None, np.zeros(4))[0]
+    _, ours, most = proving.lines(
+        range_, proving.initial_choice(range_) if chosen is None else chosen
+    )
     ends = low[0].tolist(), high[0].tolist()
-    return above_faults(slopes[0, 0], float(constant[0, 0]), *ends), above_faults(ours[0], float(most[0, 0]), *ends)
+    return above_faults(slopes[0, 0], float(constant[0, 0]), *ends), above_faults(
+        ours[0], float(most[0, 0]), *ends
+    )
 
 
 def test_no_line_above_a_maximum_is_below_it_in_fractions():
@@ -351,7 +414,13 @@ def test_no_line_above_a_maximum_is_below_it_in_fractions():
 
 
 def test_lines_above_maxima_that_are_not_rounded_up_are_found():
-    checking = mutant(checked_maxima, "shift.sum(-1) + 8 * (found.live[0].size + 8) * ROUND * size", "shift.sum(-1)")
-    proving = mutant(proving_maxima, "groups.total(chord) + 4 * most * ROUND * size", "groups.total(chord)")
+    checking = mutant(
+        checked_maxima,
+        "shift.sum(-1) + 8 * (found.live[0].size + 8) * ROUND * size",
+        "shift.sum(-1)",
+    )
+    proving = mutant(
+        proving_maxima, "4 * additions * UNIT_ROUNDOFF", "0 * additions * UNIT_ROUNDOFF"
+    )
     faults = [maxima_faults(checking, proving, seed) for seed in range(150)]
     assert min(sum(one) for one in zip(*faults, strict=True)) > 10

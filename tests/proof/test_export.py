@@ -1,4 +1,6 @@
-"""Exported questions: Marabou answers the written files as expected, and what is written is what the leaves say."""
+"""Exported questions: Marabou answers the written files as expected, and what is written is what
+the leaves say.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from suffice.proof.export.onnx import graph_of
 from suffice.proof.export.questions import Attacked
 
 pytest.importorskip("onnx")
-needs_marabou = pytest.mark.skipif(importlib.util.find_spec("maraboupy") is None, reason="needs maraboupy")
+needs_marabou = pytest.mark.skipif(
+    importlib.util.find_spec("maraboupy") is None, reason="needs maraboupy"
+)
 REPLAY = Path(__file__).parents[1] / "marabou_replay.py"
 LEAF = {"leaf": {"alpha": None, "beta": {}}}
 SWAPS = {f"word{i}": [f"word{(i + 1) % 8}", f"word{(i + 3) % 8}"] for i in range(8)}
@@ -81,8 +85,14 @@ def meets(term: Any, values: dict[str, float], slack: float = 1e-9) -> bool:
 
 
 def claims(folder: Path, vnnlib: str) -> tuple[list[Any], Any]:
-    """The constraints that say where one looks, and the last one, which says what may not be there."""
-    *where, last = [line[1] for line in parsed((folder / vnnlib).read_text(encoding="utf-8")) if line[0] == "assert"]
+    """The constraints that say where one looks, and the last one, which says what may
+    not be there.
+    """
+    *where, last = [
+        line[1]
+        for line in parsed((folder / vnnlib).read_text(encoding="utf-8"))
+        if line[0] == "assert"
+    ]
     return where, last
 
 
@@ -91,7 +101,9 @@ def looked_at(done: Exported, network: str, rows: Floats) -> list[int]:
     results = outputs(done.folder / network, rows)
     counts = []
     for x, y in zip(rows, results, strict=True):
-        values = {f"{name}_{i}": float(v) for name, row in (("X", x), ("Y", y)) for i, v in enumerate(row)}
+        values = {
+            f"{name}_{i}": float(v) for name, row in (("X", x), ("Y", y)) for i, v in enumerate(row)
+        }
         mine = [claims(done.folder, one.vnnlib)[0] for one in done.instances if one.onnx == network]
         counts.append(sum(all(meets(term, values) for term in where) for where in mine))
     return counts
@@ -121,15 +133,23 @@ def handmade(
     return SimpleNamespace(lines=(head, *evidence))
 
 
-def one_leaf(classifier: Classifier, text: Sequence[str], perturbation: Any, held: Sequence[int]) -> SimpleNamespace:
+def one_leaf(
+    classifier: Classifier, text: Sequence[str], perturbation: Any, held: Sequence[int]
+) -> SimpleNamespace:
     """That `held` suffice, with a single leaf per rival."""
     label = classifier.predict(list(text)).label
-    proofs = [({"prove": "sufficient", "rival": name}, LEAF) for name in classifier.labels if name != label]
+    proofs = [
+        ({"prove": "sufficient", "rival": name}, LEAF)
+        for name in classifier.labels
+        if name != label
+    ]
     claim = {"kind": "sufficient", "positions": list(held)}
     return handmade(classifier, text, perturbation, claim, *itertools.chain(*proofs))
 
 
-def texts(classifier: Classifier, text: Sequence[str], held: Sequence[int], at_most: int) -> Iterator[Any]:
+def texts(
+    classifier: Classifier, text: Sequence[str], held: Sequence[int], at_most: int
+) -> Iterator[Any]:
     """Every text that the swaps allow."""
     choices = [[word] if i in held else [word, *SWAPS[word]] for i, word in enumerate(text)]
     for made in itertools.product(*choices):
@@ -151,7 +171,10 @@ KINDS = {
 def exported(folder: Path) -> list[Exported]:
     """All of these, as real certificates."""
     made = [explained(*question) for question in KINDS.values()]
-    return [export(result.certificate, classifier, folder / str(i)) for i, (classifier, result) in enumerate(made)]
+    return [
+        export(result.certificate, classifier, folder / str(i))
+        for i, (classifier, result) in enumerate(made)
+    ]
 
 
 @needs_marabou
@@ -187,15 +210,23 @@ def test_points_are_sat(tmp_path):
 
 @needs_marabou
 def test_marabou_says_of_claims_about_real_words_what_trying_every_text_says(tmp_path):
-    folders, truths = [], []
+    folders = []
+    truths = []
     for seed, held, at_most in itertools.product((1, 2), ((2, 3), (0, 1, 2)), (None, 1, 2)):
         classifier = make_classifier(seed, hidden=(6,), classes=3)
         text = [f"word{(seed + 2 * i) % 8}" for i in range(4)]
-        data = {"kind": "word-swap", "swaps": SWAPS} | ({} if at_most is None else {"at_most": at_most})
+        data = {"kind": "word-swap", "swaps": SWAPS} | (
+            {} if at_most is None else {"at_most": at_most}
+        )
         folders.append(tmp_path / str(len(folders)))
         export(one_leaf(classifier, text, data, held), classifier, folders[-1])
         label = classifier.predict(text).label
-        truths.append(all(classifier.predict(t).label == label for t in texts(classifier, text, held, at_most or 4)))
+        truths.append(
+            all(
+                classifier.predict(t).label == label
+                for t in texts(classifier, text, held, at_most or 4)
+            )
+        )
     assert {*truths} == {True, False}
     for true, answers in zip(truths, marabou(*folders), strict=True):
         assert {*answers.values()} <= {"sat", "unsat"}
@@ -208,17 +239,21 @@ def test_a_false_claim_about_boxes_is_sat_somewhere(tmp_path):
     classifier, result = explained(*KINDS["boxes of neighbours"])
     assert result.status == "optimal"
     assert result.positions
-    shorter = one_leaf(classifier, make_text(10), {"kind": "knn-box", "k": 3}, sorted(result.positions)[1:])
+    shorter = one_leaf(
+        classifier, make_text(10), {"kind": "knn-box", "k": 3}, sorted(result.positions)[1:]
+    )
     done = export(shorter, classifier, tmp_path / "out")
     assert "sat" in marabou(done.folder)[0].values()
 
 
 def restoring(certificate: Any, **changes: Any) -> tuple[SimpleNamespace, int]:
     """The certificate with other values in its first restoration, and whether there was one."""
-    lines, found = list(certificate.lines), 0
+    lines = list(certificate.lines)
+    found = 0
     for place, line in enumerate(lines):
         if "restoration" in line and not found:
-            lines[place], found = {"restoration": {**line["restoration"], **changes}}, 1
+            lines[place] = {"restoration": {**line["restoration"], **changes}}
+            found = 1
     return SimpleNamespace(lines=tuple(lines)), found
 
 
@@ -237,18 +272,30 @@ def test_a_restoration_that_may_restore_everything_is_sat(tmp_path):
 @needs_marabou
 def test_marabou_reads_attacked_texts_as_the_classifier_does(tmp_path):
     """Nothing may be put back, so the answer is the label of the text with some words removed."""
-    folders, truths = [], []
+    folders = []
+    truths = []
     for seed, changed in itertools.product((8, 30, 62), ([0], [0, 1, 2], [1, 3])):
-        classifier, text = make_classifier(seed, hidden=(6, 5)), [f"word{(seed + 3 * i) % 8}" for i in range(4)]
+        classifier = make_classifier(seed, hidden=(6, 5))
+        text = [f"word{(seed + 3 * i) % 8}" for i in range(4)]
         label = classifier.predict(text).label
         rival = next(name for name in classifier.labels if name != label)
         costs = {"costs": [1] * 4, "unit": "1", "include": [], "exclude": [], "cost": 4, "lower": 1}
         claim = {"kind": "cheapest", "positions": [0, 1, 2, 3], **costs}
         start = {"changed": changed, "vectors": array(np.tile(classifier.table[0], len(changed)))}
         restoration = {"restoration": {"start": start, "rival": rival, "budget": 0}}
-        evidence = ({"prove": "sufficient", "rival": rival}, LEAF, {"prove": "cheapest"}, restoration, LEAF)
+        evidence = (
+            {"prove": "sufficient", "rival": rival},
+            LEAF,
+            {"prove": "cheapest"},
+            restoration,
+            LEAF,
+        )
         folders.append(tmp_path / str(len(folders)))
-        export(handmade(classifier, text, {"kind": "deletion"}, claim, *evidence), classifier, folders[-1])
+        export(
+            handmade(classifier, text, {"kind": "deletion"}, claim, *evidence),
+            classifier,
+            folders[-1],
+        )
         removed = ["<PAD>" if i in changed else word for i, word in enumerate(text)]
         truths.append("sat" if classifier.predict(removed).label == label else "unsat")
     assert {*truths} == {"sat", "unsat"}
@@ -257,10 +304,12 @@ def test_marabou_reads_attacked_texts_as_the_classifier_does(tmp_path):
 
 @needs_marabou
 def test_a_point_that_is_no_counterexample_is_unsat(tmp_path):
-    classifier, text = make_classifier(0, hidden=(8, 6)), make_text(0)
+    classifier = make_classifier(0, hidden=(8, 6))
+    text = make_text(0)
     label = classifier.predict(text).label
     rival = next(name for name in classifier.labels if name != label)
-    claim, point = {"kind": "refuted", "positions": []}, {"changed": [], "vectors": {"f8": ""}, "rival": rival}
+    claim = {"kind": "refuted", "positions": []}
+    point = {"changed": [], "vectors": {"f8": ""}, "rival": rival}
     certificate = handmade(classifier, text, {"kind": "deletion"}, claim, {"point": point})
     done = export(certificate, classifier, tmp_path / "out")
     assert [one.answer for one in done.instances] == ["sat", "sat"]
@@ -275,7 +324,9 @@ def test_the_network_computes_scores_and_sums_as_ours_does(kind, tmp_path):
     network = _network(kind)
     graph_of(network.steps, None).save(tmp_path / "n.onnx")
     rows = np.random.default_rng(0).normal(size=(20, network.inputs))
-    assert np.allclose(outputs(tmp_path / "n.onnx", rows), _ours(network.steps, rows), rtol=1e-12, atol=1e-12)
+    assert np.allclose(
+        outputs(tmp_path / "n.onnx", rows), _ours(network.steps, rows), rtol=1e-12, atol=1e-12
+    )
 
 
 def _network(kind: str) -> Network:
@@ -299,12 +350,15 @@ def test_some_of_these_networks_have_steps_that_bend_only_some_units():
 
 
 def test_an_attacked_text_is_put_back_word_by_word(tmp_path):
-    classifier, rng = make_classifier(2, hidden=(5, 4)), np.random.default_rng(1)
+    classifier = make_classifier(2, hidden=(5, 4))
+    rng = np.random.default_rng(1)
     center, start = rng.normal(size=(2, 4, 3))
     words = np.array([0, 2, 3])
     start[1] = center[1]
     costs = np.array([2, 1, 5])
-    graph_of(classifier.network.steps, Attacked(start, center, words, costs)).save(tmp_path / "n.onnx")
+    graph_of(classifier.network.steps, Attacked(start, center, words, costs)).save(
+        tmp_path / "n.onnx"
+    )
     back = rng.uniform(size=(20, 3))
     back[:8] = list(itertools.product((0.0, 1.0), repeat=3))
     shares = np.zeros((20, 4, 1))
@@ -319,16 +373,24 @@ def test_no_weight_is_rounded(tmp_path):
 
     classifier = make_classifier(5, hidden=(5,))
     graph_of(classifier.network.steps, None).save(tmp_path / "n.onnx")
-    stored = {onnx.numpy_helper.to_array(one).tobytes() for one in onnx.load(tmp_path / "n.onnx").graph.initializer}
-    assert stored == {array.tobytes() for step in classifier.network.steps for array in (step.weight, step.bias)}
+    stored = {
+        onnx.numpy_helper.to_array(one).tobytes()
+        for one in onnx.load(tmp_path / "n.onnx").graph.initializer
+    }
+    assert stored == {
+        array.tobytes() for step in classifier.network.steps for array in (step.weight, step.bias)
+    }
 
 
 @pytest.mark.parametrize("kind", ["a ball with splits", "boxes of neighbours"])
 def test_questions_look_at_every_allowed_input(kind, tmp_path):
-    """Otherwise "unsat" would be worth nothing: free words anywhere in their boxes, held ones as they are."""
+    """Otherwise "unsat" would be worth nothing: free words anywhere in their boxes, held ones as
+    they are.
+    """
     classifier, result = explained(*KINDS[kind])
     done = export(result.certificate, classifier, tmp_path / "out")
-    center, rng = classifier.embed(result.text), np.random.default_rng(0)
+    center = classifier.embed(result.text)
+    rng = np.random.default_rng(0)
     around = ball(center) if kind == "a ball with splits" else neighbours(classifier, center)
     free = np.arange(len(center)) < len(result.text.words)
     free[list(result.positions)] = False
@@ -340,10 +402,13 @@ def test_questions_look_at_every_allowed_input(kind, tmp_path):
 
 
 def test_an_input_is_looked_at_by_the_leaf_to_which_its_splits_lead(tmp_path):
-    """The tree is followed by the sums of the network itself: below zero the first side, above it the second."""
+    """The tree is followed by the sums of the network itself: below zero the first side, above it
+    the second.
+    """
     classifier, result = explained(39, sf.EpsilonBall(0.8))
     done = export(result.certificate, classifier, tmp_path / "out")
-    center, rng = classifier.embed(result.text), np.random.default_rng(0)
+    center = classifier.embed(result.text)
+    rng = np.random.default_rng(0)
     free = np.arange(len(center)) < len(result.text.words)
     free[list(result.positions)] = False
     reached = set()
@@ -353,14 +418,18 @@ def test_an_input_is_looked_at_by_the_leaf_to_which_its_splits_lead(tmp_path):
         one = next(one for one in done.instances if one.vnnlib == f"vnnlib/line-{line:06d}.vnnlib")
         only = Exported(done.folder, (one,), ())
         assert looked_at(only, "onnx/network.onnx", x[None]) == [1]
-        others = Exported(done.folder, tuple(other for other in done.instances if other is not one), ())
+        others = Exported(
+            done.folder, tuple(other for other in done.instances if other is not one), ()
+        )
         assert looked_at(others, "onnx/network.onnx", x[None]) == [0]
         reached.add(line)
     assert len(reached) > 3
 
 
 def leaf_of(lines: Sequence[Any], sums: Floats) -> int:
-    """The line (from 1) of the leaf of the first proof tree to which the sums of all hidden units lead."""
+    """The line (from 1) of the leaf of the first proof tree to which the sums of all hidden units
+    lead.
+    """
     place = 2
     while "split" in lines[place]:
         place = place + 1 if sums[lines[place]["split"]] < 0 else after(lines, place + 1)
@@ -387,7 +456,8 @@ def neighbours(classifier: Classifier, center: Floats) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("at_most", [1, 2, 4])
 def test_questions_about_limited_changes_look_at_those_and_no_others(at_most, tmp_path):
-    classifier, text = make_classifier(1, hidden=(6,)), [f"word{i}" for i in range(4)]
+    classifier = make_classifier(1, hidden=(6,))
+    text = [f"word{i}" for i in range(4)]
     data = {"kind": "epsilon-ball", "eps": 0.5, "p": "inf", "at_most": at_most}
     done = export(one_leaf(classifier, text, data, [0]), classifier, tmp_path / "out")
     center = classifier.embed(classifier.read(text))
@@ -399,7 +469,8 @@ def test_questions_about_limited_changes_look_at_those_and_no_others(at_most, tm
 
 @pytest.mark.parametrize("at_most", [None, 1, 2])
 def test_the_questions_of_a_flip_look_at_what_can_be_paid_for(at_most, tmp_path):
-    classifier, text = make_classifier(3, hidden=(6,)), [f"word{i}" for i in range(4)]
+    classifier = make_classifier(3, hidden=(6,))
+    text = [f"word{i}" for i in range(4)]
     label = classifier.predict(text).label
     rival = next(name for name in classifier.labels if name != label)
     costs = {"costs": [2, 4, 6, 2], "unit": "1", "cost": None, "lower": 7}
@@ -407,7 +478,8 @@ def test_the_questions_of_a_flip_look_at_what_can_be_paid_for(at_most, tmp_path)
     picked = ({"prove": "flip", "rival": rival}, {"pick": 1}, LEAF, {"pick": 0}, LEAF, LEAF)
     data = {"kind": "deletion"} | ({} if at_most is None else {"at_most": at_most})
     done = export(handmade(classifier, text, data, claim, *picked), classifier, tmp_path / "out")
-    words, pad = classifier.embed(classifier.read(text)), classifier.table[0]
+    words = classifier.embed(classifier.read(text))
+    pad = classifier.table[0]
     for gone in itertools.product((False, True), repeat=4):
         row = np.where(np.array(gone)[:, None], pad, words).reshape(1, -1)
         price = sum(cost for cost, away in zip((2, 4, 6, 2), gone, strict=True) if away)
@@ -424,8 +496,16 @@ def test_questions_about_restorations_look_at_every_affordable_one(tmp_path):
     assert len(networks) == len(starts)
     for network, start in zip(networks, starts, strict=True):
         count = len(start["start"]["changed"])
-        rows = np.array([row for row in itertools.product((0.0, 1.0), repeat=count) if sum(row) <= start["budget"]])
-        allowed = [claims(done.folder, one.vnnlib)[0] for one in done.instances if one.onnx == network]
+        rows = np.array(
+            [
+                row
+                for row in itertools.product((0.0, 1.0), repeat=count)
+                if sum(row) <= start["budget"]
+            ]
+        )
+        allowed = [
+            claims(done.folder, one.vnnlib)[0] for one in done.instances if one.onnx == network
+        ]
         openable = np.max([[_high(where, i) for i in range(count)] for where in allowed], 0)
         rows = rows[(rows <= openable).all(-1)]
         assert len(rows) > 1
@@ -446,11 +526,15 @@ def _high(where: Sequence[Any], place: int) -> float:
         ({"kind": "epsilon-ball", "eps": 0.5, "p": 2}, "a ball of the 2-norm is no box"),
         ({"kind": "epsilon-ball", "eps": 0.5, "p": 1}, "a ball of the 1-norm is no box"),
         ({"kind": "word-swap", "swaps": SWAPS}, "more than 64 texts are left here"),
-        ({"kind": "knn-box", "k": 2, "at_most": 4}, "more than 64 ways to choose the changed words are left here"),
+        (
+            {"kind": "knn-box", "k": 2, "at_most": 4},
+            "more than 64 ways to choose the changed words are left here",
+        ),
     ],
 )
 def test_what_has_no_plain_form_is_refused_with_its_reason(perturbation, reason, tmp_path):
-    classifier, text = make_classifier(0, length=8), [f"word{i}" for i in range(8)]
+    classifier = make_classifier(0, length=8)
+    text = [f"word{i}" for i in range(8)]
     with pytest.raises(InputError, match=re.escape(reason)):
         export(one_leaf(classifier, text, perturbation, []), classifier, tmp_path / "out")
     assert not any((tmp_path / "out").iterdir())
@@ -466,16 +550,22 @@ def test_what_can_be_written_is_and_the_rest_is_named(tmp_path):
     page = (tmp_path / "out" / "README.txt").read_text(encoding="utf-8")
     assert f"{done.skipped[0].name}  a hull of words is no box" in page
     assert str(done).endswith(
-        "1 could not be written: a hull of words is no box, and VNN-LIB tools take boxes of inputs only."
+        "1 could not be written: a hull of words is no box, and VNN-LIB tools take boxes of "
+        "inputs only."
     )
 
 
 def test_smooth_curves_are_refused(tmp_path):
-    classifier, text = make_classifier(0), make_text(0)
+    classifier = make_classifier(0)
+    text = make_text(0)
     first, last = classifier.network.steps
     units = np.arange(len(first.bias))
-    smooth = Network((Step(first.weight, first.bias, np.zeros(len(units), dtype=bool), (("tanh", units),)), last))
-    other = Classifier(smooth, classifier.table, classifier.vocabulary, classifier.labels, classifier.length)
+    smooth = Network(
+        (Step(first.weight, first.bias, np.zeros(len(units), dtype=bool), (("tanh", units),)), last)
+    )
+    other = Classifier(
+        smooth, classifier.table, classifier.vocabulary, classifier.labels, classifier.length
+    )
     with pytest.raises(InputError, match="smooth curves"):
         export(one_leaf(other, text, {"kind": "deletion"}, []), other, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -511,7 +601,9 @@ def test_the_readme_says_what_single_precision_would_change(tmp_path):
     done = export(result.certificate, classifier, tmp_path / "out")
     page = (done.folder / "README.txt").read_text(encoding="utf-8")
     stated = float(re.search(r"up to (\S+) of their size", page)[1])
-    weights = np.concatenate([a.ravel() for s in classifier.network.steps for a in (s.weight, s.bias)])
+    weights = np.concatenate(
+        [a.ravel() for s in classifier.network.steps for a in (s.weight, s.bias)]
+    )
     changes = np.abs(weights.astype(np.float32) - weights) / np.abs(weights)
     assert changes.max() * 0.95 <= stated <= 2**-24 * 1.05
     for one in done.instances:
@@ -521,7 +613,14 @@ def test_the_readme_says_what_single_precision_would_change(tmp_path):
 def test_numbers_are_written_without_exponent_and_come_back_the_same(tmp_path):
     from suffice.proof.export.vnnlib import decimal
 
-    for value in [0.0, 1e-30, -1.5e-7, 123456789.25, 1e22, *np.random.default_rng(0).normal(size=200)]:
+    for value in [
+        0.0,
+        1e-30,
+        -1.5e-7,
+        123456789.25,
+        1e22,
+        *np.random.default_rng(0).normal(size=200),
+    ]:
         assert float(decimal(value)) == value
         assert re.fullmatch(r"-?\d+\.\d+", decimal(value))
 
@@ -530,7 +629,13 @@ def test_the_command_writes_prints_and_exits(tmp_path, capsys):
     classifier, result = explained(0, sf.KNNHull(2))
     classifier.save(tmp_path / "model")
     result.certificate.save(tmp_path / "c.certificate")
-    command = ["export", str(tmp_path / "c.certificate"), "--model", str(tmp_path / "model"), "--vnnlib"]
+    command = [
+        "export",
+        str(tmp_path / "c.certificate"),
+        "--model",
+        str(tmp_path / "model"),
+        "--vnnlib",
+    ]
     assert main([*command, str(tmp_path / "out")]) == 3
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("1 question in")
@@ -542,7 +647,9 @@ def test_the_command_writes_prints_and_exits(tmp_path, capsys):
     rows = (tmp_path / "box" / "instances.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0] == "onnx/network.onnx,vnnlib/line-000003.vnnlib,60"
     assert main(["export", str(tmp_path / "c.certificate"), "--vnnlib", str(tmp_path / "x")]) == 1
-    assert "Rejected: line 1: it is about another classifier" in " ".join(capsys.readouterr().out.split())
+    assert "Rejected: line 1: it is about another classifier" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_a_black_box_has_nothing_to_export(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Points: the sign of a margin that is all but zero, worked out by what moved words add, is that of fractions."""
+"""Points: the sign of a margin that is all but zero, worked out by what moved words add, is that of
+fractions.
+"""
 
 from __future__ import annotations
 
@@ -18,28 +20,40 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.model.step import Step
 from suffice.proof import check_exact
-from suffice.proof.check import network, points, reading
-from suffice.proof.check.inputs import Varied
+from suffice.proof.check import limits, network, points
+from suffice.proof.check.inputs import VariedInputs
 from suffice.proof.check.sets import Sets
 
-LENGTH, DIMENSION, UNITS = 16, 3, 24
+LENGTH = 16
+DIMENSION = 3
+UNITS = 24
 # How far the margin is from zero, about.
 GAPS = [0.0, 1e-18, -1e-18, 1e-15, -1e-15, 1e-12, -1e-12, 1e-8, -1e-8, 1e-3, -1e-3]
 
 
 def two_steps(rng: np.random.Generator, loose: bool) -> tuple[Step, Step]:
-    """A sparse step with relus and maxima over sums of very different sizes, and one that makes two scores of it."""
-    weight = rng.standard_normal((UNITS, LENGTH * DIMENSION)) * 2.0 ** rng.integers(-8, 9, (UNITS, LENGTH * DIMENSION))
+    """A sparse step with relus and maxima over sums of very different sizes, and one that makes two
+    scores of it.
+    """
+    weight = rng.standard_normal((UNITS, LENGTH * DIMENSION)) * 2.0 ** rng.integers(
+        -8, 9, (UNITS, LENGTH * DIMENSION)
+    )
     weight = np.where(rng.random(weight.shape) < 0.4, weight, 0.0)
     relu = np.arange(UNITS) < 6
     groups = tuple(np.arange(start, start + 6) for start in (6, 12, 18))
-    first = Step(sparse.csr_array(weight) if loose else weight, rng.standard_normal(UNITS), relu, maxima=groups)
+    first = Step(
+        sparse.csr_array(weight) if loose else weight,
+        rng.standard_normal(UNITS),
+        relu,
+        maxima=groups,
+    )
     return first, Step(rng.standard_normal((2, UNITS)), np.zeros(2), np.zeros(2, dtype=bool))
 
 
 def around(rng: np.random.Generator) -> Sets:
     center = rng.standard_normal((LENGTH, DIMENSION))
-    low, high = center - rng.random(center.shape), center + rng.random(center.shape)
+    low = center - rng.random(center.shape)
+    high = center + rng.random(center.shape)
     return Sets("boxes", center, low, high, None, 0.0, np.inf, None)
 
 
@@ -52,7 +66,9 @@ def margin(steps: tuple[Step, ...], vectors: Any) -> Fraction:
             sum((Fraction(w) * v for w, v in zip(row, values, strict=True) if w), Fraction(bias))
             for row, bias in zip(rows.tolist(), step.bias.tolist(), strict=True)
         ]
-        values = [max(z, Fraction(0)) if relu else z for z, relu in zip(sums, step.relu, strict=True)]
+        values = [
+            max(z, Fraction(0)) if relu else z for z, relu in zip(sums, step.relu, strict=True)
+        ]
         for group in step.maxima:
             largest = max(sums[unit] for unit in group)
             for unit in group:
@@ -61,7 +77,9 @@ def margin(steps: tuple[Step, ...], vectors: Any) -> Fraction:
 
 
 def near_ties(seed: int, loose: bool = True) -> Iterator[tuple[tuple[Step, Step], Sets, Any, int]]:
-    """Networks that are all but tied at a point with few moved words, or many: the network, sets, point and sign."""
+    """Networks that are all but tied at a point with few moved words, or many: the network, sets,
+    point and sign.
+    """
     rng = np.random.default_rng(seed)
     (first, last), sets = two_steps(rng, loose), around(rng)
     moved = rng.permutation(LENGTH)[: (1, 2, 9)[seed % 3]]
@@ -71,12 +89,19 @@ def near_ties(seed: int, loose: bool = True) -> Iterator[tuple[tuple[Step, Step]
     for gap in GAPS:
         bias = float(Fraction(gap) - there)
         exact = there + Fraction(bias)
-        yield (first, replace(last, bias=np.array([bias, 0.0]))), sets, vectors, (exact > 0) - (exact < 0)
+        yield (
+            (first, replace(last, bias=np.array([bias, 0.0]))),
+            sets,
+            vectors,
+            (exact > 0) - (exact < 0),
+        )
 
 
-def margins(steps: tuple[Step, Step], sets: Sets) -> points.Margins:
-    limit = reading.Limit.of(60)
-    return points.Margins(network.Net(steps, 0, sets, limit), 0, limit, Varied(sets))
+def margins(steps: tuple[Step, Step], sets: Sets) -> points.PointMargins:
+    limit = limits.Limit.of(60)
+    return points.PointMargins(
+        network.NetworkBounds(steps, 0, sets, limit), 0, limit, VariedInputs(sets)
+    )
 
 
 @cache
@@ -91,7 +116,7 @@ def test_signs_near_a_tie_are_those_of_fractions(loose):
     for steps, sets, vectors, sign in cases(loose):
         found = margins(steps, sets)
         assert found.sign(vectors, 1) == sign
-        quick = found._run(vectors, 1)
+        quick = found._sign_in_doubles(vectors, 1)
         assert quick in (0, sign)
         clear[quick != 0] += 1
     assert clear[True] > 50
@@ -101,14 +126,18 @@ def test_signs_near_a_tie_are_those_of_fractions(loose):
 def test_only_moved_words_are_looked_up_where_they_are_few():
     for seed in range(9):
         steps, sets, vectors, _ = next(near_ties(seed))
-        first = margins(steps, sets)._first(vectors)
+        first = margins(steps, sets)._first_sums(vectors)
         assert (first is None) == (seed % 3 == 2)
         if first is not None:
-            np.testing.assert_allclose(first, steps[0].weight @ vectors.ravel(), rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(
+                first, steps[0].weight @ vectors.ravel(), rtol=1e-9, atol=1e-9
+            )
 
 
 def wrong_signs() -> int:
-    return sum(margins(steps, sets).sign(vectors, 1) != sign for steps, sets, vectors, sign in cases(True))
+    return sum(
+        margins(steps, sets).sign(vectors, 1) != sign for steps, sets, vectors, sign in cases(True)
+    )
 
 
 def without_rounding(self: Any) -> Any:
@@ -116,12 +145,15 @@ def without_rounding(self: Any) -> Any:
 
 
 def without_the_text(self: Any, vectors: Any) -> Any:
-    return self.net.steps[0].weight @ (vectors - self.inputs.sets.center).ravel()
+    return self.network.steps[0].weight @ (vectors - self.inputs.sets.center).ravel()
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "bug"),
-    [(network.Net, "off", property(without_rounding)), (points.Margins, "_first", without_the_text)],
+    [
+        (network.NetworkBounds, "off", property(without_rounding)),
+        (points.PointMargins, "_first", without_the_text),
+    ],
 )
 def test_a_bug_in_what_doubles_decide_is_found(owner, name, bug, monkeypatch):
     assert wrong_signs() == 0
@@ -130,8 +162,10 @@ def test_a_bug_in_what_doubles_decide_is_found(owner, name, bug, monkeypatch):
 
 
 def test_attacks_through_sparse_weights_are_accepted_by_both_checkers(tmp_path, monkeypatch):
-    """Words that flip the label alone are looked for first, so that word trees have attacks on them."""
-    monkeypatch.setattr("suffice.search.words.LARGE", -1)
+    """Words that flip the label alone are looked for first, so that word trees have attacks on
+    them.
+    """
+    monkeypatch.setattr("suffice.optimise.word_tree.LARGE_SUBPROBLEM", -1)
     attacks = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)

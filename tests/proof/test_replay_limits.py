@@ -1,4 +1,6 @@
-"""Checks of pipelines and of black boxes keep to the time they are given: whenever it ends, nothing is accepted."""
+"""Checks of pipelines and of black boxes keep to the time they are given: whenever it ends, nothing
+is accepted.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from suffice.errors import InputError, NotChecked
 from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
-from suffice.proof.check import reading
-from suffice.search import grown
+from suffice.optimise import table_search
+from suffice.proof.check import limits
 from tests.pipelines import kinds, question
 
 TEXT = "the film was not good and the plot was very very dull"
@@ -48,7 +50,7 @@ def stopping(after: int) -> Any:
     """A limit that ends at this look."""
     left = iter([False] * after)
 
-    def look(self: reading.Limit, line: int = 0) -> None:
+    def look(self: limits.Limit, line: int = 0) -> None:
         if next(left, True):
             raise NotChecked(line, "not checked")
 
@@ -58,24 +60,30 @@ def stopping(after: int) -> Any:
 def looks(monkeypatch: pytest.MonkeyPatch, certificate: Any, box: BlackBox) -> int:
     """How often a check of a certificate looks at the clock."""
     seen: list[int] = []
-    monkeypatch.setattr(reading.Limit, "look", lambda *_: seen.append(0))
+    monkeypatch.setattr(limits.Limit, "check_time", lambda *_: seen.append(0))
     sf.check(certificate, box)
     return len(seen)
 
 
 @pytest.mark.parametrize("kind", ["weights", "trees", "rows", "streams", "asked"])
 def test_whenever_the_time_ends_nothing_is_accepted(kind, monkeypatch):
-    monkeypatch.setattr(grown, "SMALL", 0)  # tables for short texts too
+    monkeypatch.setattr(table_search, "FEW_TEXTS", 0)  # tables for short texts too
     said: set[str] = set()
     for box, certificate in list(proofs(kind)):
         said |= {name for line in certificate.lines[1:] for name in line}
         total = looks(monkeypatch, certificate, box)
         for after in {*range(min(total, 20)), *range(0, total, max(1, total // 10)), total - 1}:
-            monkeypatch.setattr(reading.Limit, "look", stopping(after))
+            monkeypatch.setattr(limits.Limit, "check_time", stopping(after))
             with pytest.raises(NotChecked):
                 sf.check(certificate, box)
         assert total > len(certificate.lines[1:])  # one line may take hours
-    of_kind = {"weights": "computed", "trees": "tables", "rows": "tables", "streams": "computed", "asked": "flip"}
+    of_kind = {
+        "weights": "computed",
+        "trees": "tables",
+        "rows": "tables",
+        "streams": "computed",
+        "asked": "flip",
+    }
     assert of_kind[kind] in said
 
 
@@ -90,6 +98,6 @@ def test_a_proof_of_a_pipeline_that_takes_too_long_says_so(monkeypatch):
 
 def test_an_answer_about_a_pipeline_whose_check_takes_too_long_is_not_called_proved(monkeypatch):
     ((box, _), *_) = proofs("weights")
-    monkeypatch.setattr(reading.Limit, "look", stopping(3))
+    monkeypatch.setattr(limits.Limit, "check_time", stopping(3))
     found = sf.explain(box, TEXT, perturbation=sf.Deletion())
     assert (found.status, found.proved) == ("unknown", ())

@@ -1,8 +1,9 @@
-"""Margins of 1e-12, and of nothing at all: neither the prover nor the checker claims what is false, and ties lose.
+"""Margins of 1e-12, and of nothing at all: neither the prover nor the checker claims what is false,
+and ties lose.
 
-The networks here are linear functions in disguise: each row of weights comes twice, with both signs, and
-relu(z) - relu(-z) = z. So the least margin over a set is a formula, which fractions evaluate exactly, while the
-prover and the checker see a network of relus and have to work for it.
+The networks here are linear functions in disguise: each row of weights comes twice, with both
+signs, and relu(z) - relu(-z) = z. So the least margin over a set is a formula, which fractions
+evaluate exactly, while the prover and the checker see a network of relus and have to work for it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from suffice.errors import Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.proof.check import Checked, check, network
-from suffice.prove.verdict import Proved, Refuted, Unknown
 from suffice.sets.perturbations import Perturbation
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
+from suffice.verify.contract import Proved, Refuted, Unknown
 
 WORDS = [f"w{i}" for i in range(6)]
 SETS = ["boxes", "knn-box", "knn-hull", "ball-1", "ball-2", "ball-inf", "word-swap", "deletion"]
-# How far the least margin is from zero: the last but one is as close as doubles get, the last is no distance.
+# How far the least margin is from zero: the last but one is as close as doubles get, the last is no
+# distance.
 GAPS = [1e-9, -1e-9, 1e-12, -1e-12, 1e-15, -1e-15, 1e-18, 0.0]
 Exact = list[Fraction]
 
@@ -57,7 +59,9 @@ class Case:
         return self.constant + dot(self.coefficients, self.region.center.ravel())
 
     def drop(self, i: int) -> Fraction:
-        """How much the margin can fall when word i is free; for 2-norm balls its square, which is rational."""
+        """How much the margin can fall when word i is free; for 2-norm balls its square, which is
+        rational.
+        """
         return fall(self.region, i, self.word(i))
 
     def robust(self, free: Sequence[int]) -> bool:
@@ -69,7 +73,10 @@ class Case:
 
 
 def dot(exact: Sequence[Fraction], values: Any) -> Fraction:
-    return sum((a * Fraction(v) for a, v in zip(exact, np.asarray(values).tolist(), strict=True)), Fraction(0))
+    return sum(
+        (a * Fraction(v) for a, v in zip(exact, np.asarray(values).tolist(), strict=True)),
+        Fraction(0),
+    )
 
 
 def fall(region: Region, i: int, row: Exact) -> Fraction:
@@ -78,12 +85,19 @@ def fall(region: Region, i: int, row: Exact) -> Fraction:
     match region:
         case Box(lower=lower, upper=upper):
             sides = zip(row, lower[i].tolist(), upper[i].tolist(), strict=True)
-            return own - sum((min(a * Fraction(x), a * Fraction(y)) for a, x, y in sides), Fraction(0))
+            return own - sum(
+                (min(a * Fraction(x), a * Fraction(y)) for a, x, y in sides), Fraction(0)
+            )
         case Hull(points=points) | Choice(points=points):
             return own - min(dot(row, point) for point in points[i])
         case Ball(radius=radius, p=p):
-            sizes, r = [abs(a) for a in row], Fraction(radius)
-            return r**2 * sum(a * a for a in sizes) if p == 2 else r * (max(sizes) if p == 1 else sum(sizes))
+            sizes = [abs(a) for a in row]
+            r = Fraction(radius)
+            return (
+                r**2 * sum(a * a for a in sizes)
+                if p == 2
+                else r * (max(sizes) if p == 1 else sum(sizes))
+            )
     raise AssertionError(region)
 
 
@@ -91,7 +105,8 @@ class Draw:
     """Numbers: small whole ones, normal ones, or normal ones of very different sizes."""
 
     def __init__(self, rng: np.random.Generator, style: str) -> None:
-        self.rng, self.style = rng, style
+        self.rng = rng
+        self.style = style
 
     def numbers(self, *shape: int) -> Any:
         if self.style == "whole":
@@ -107,24 +122,33 @@ def twice(weight: Any, bias: Any) -> tuple[Any, Any]:
 def layers(draw: Draw, inputs: int, depth: int) -> tuple[list[Any], list[Exact], Exact]:
     """Disguised linear layers, and the matrix and offset that they compute, exactly."""
     matrix = [[Fraction(int(i == j)) for j in range(inputs)] for i in range(inputs)]
-    offset, made = [Fraction(0)] * inputs, []
+    offset = [Fraction(0)] * inputs
+    made = []
     for _ in range(depth):
-        weight, bias = draw.numbers(2, len(offset)), draw.numbers(2)
+        weight = draw.numbers(2, len(offset))
+        bias = draw.numbers(2)
         stacked = weight if not made else np.hstack([weight, -weight])  # relu(z) - relu(-z)
         made.append(twice(stacked, bias))
         rows = [[Fraction(w) for w in row] for row in weight.tolist()]
-        offset = [dot(row, offset) + Fraction(b) for row, b in zip(rows, bias.tolist(), strict=True)]
+        offset = [
+            dot(row, offset) + Fraction(b) for row, b in zip(rows, bias.tolist(), strict=True)
+        ]
         columns = list(zip(*matrix, strict=True))
-        matrix = [[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in rows]
+        matrix = [
+            [sum(a * b for a, b in zip(row, column, strict=True)) for column in columns]
+            for row in rows
+        ]
     return made, matrix, offset
 
 
 def make_case(kind: str, style: str, depth: int, seed: int) -> Case:
     rng = np.random.default_rng([seed, depth, *map(ord, kind + style)])
     draw = Draw(rng, style)
-    length, size = 3, int(rng.integers(1, 3))
+    length = 3
+    size = int(rng.integers(1, 3))
     made, matrix, offset = layers(draw, length * size, depth)
-    row, table = draw.numbers(len(offset)), draw.numbers(len(WORDS) + 2, size)
+    row = draw.numbers(len(offset))
+    table = draw.numbers(len(WORDS) + 2, size)
     last = np.concatenate([row, -row])[None] if depth else row[None]
     network = Network.dense([*made, (np.vstack([last, 0 * last]), np.zeros(2))])
     exact = [Fraction(a) for a in row.tolist()]
@@ -142,7 +166,8 @@ def make_set(kind: str, rng: np.random.Generator, center: Any) -> Perturbation:
     match kind:
         case "boxes":
             return sf.Boxes(
-                center - rng.integers(0, 3, center.shape) / 2, center + rng.integers(0, 3, center.shape) / 2
+                center - rng.integers(0, 3, center.shape) / 2,
+                center + rng.integers(0, 3, center.shape) / 2,
             )
         case "knn-box":
             return sf.KNNBox(2)
@@ -156,7 +181,9 @@ def make_set(kind: str, rng: np.random.Generator, center: Any) -> Perturbation:
 
 
 def with_gap(case: Case, free: Sequence[int], gap: float) -> Case | None:
-    """The case with a constant that puts the least margin over the free words as close to `gap` as doubles can."""
+    """The case with a constant that puts the least margin over the free words as close to `gap` as
+    doubles can.
+    """
     drops = [case.drop(i) for i in free]
     if isinstance(case.region, Ball) and case.region.p == 2:
         drops = [Fraction(float(drop) ** 0.5) for drop in drops]
@@ -170,7 +197,9 @@ def with_gap(case: Case, free: Sequence[int], gap: float) -> Case | None:
     return found if found.at_text() > 0 and classifier.predict(case.text).label == "yes" else None
 
 
-def near_zero(kind: str, styles: Sequence[str], seeds: int) -> Iterator[tuple[Case, tuple[int, ...], float]]:
+def near_zero(
+    kind: str, styles: Sequence[str], seeds: int
+) -> Iterator[tuple[Case, tuple[int, ...], float]]:
     for style, depth, seed in itertools.product(styles, (0, 1, 2), range(seeds)):
         base = make_case(kind, style, depth, seed)
         free = (seed % 3,) if kind == "ball-2" else (0, 1, 2)[: 1 + seed % 3]
@@ -186,7 +215,9 @@ def near_zero(kind: str, styles: Sequence[str], seeds: int) -> Iterator[tuple[Ca
 @pytest.mark.parametrize("kind", SETS)
 def test_the_prover_claims_nothing_false_near_zero_and_what_it_claims_is_accepted(kind):
     answers = {True: 0, False: 0}
-    for case, free, gap in near_zero(kind, ("whole", "normal", "wild"), 1 if kind == "ball-2" else 2):
+    for case, free, gap in near_zero(
+        kind, ("whole", "normal", "wild"), 1 if kind == "ball-2" else 2
+    ):
         fixed = [i for i in range(3) if i not in free]
         answer = sf.is_robust(case.classifier, case.text, fixed, perturbation=case.perturbation)
         truth = case.robust(free)
@@ -200,13 +231,21 @@ def test_the_prover_claims_nothing_false_near_zero_and_what_it_claims_is_accepte
 
 
 def exact_tie(case: Case, free: Sequence[int]) -> bool:
-    return not isinstance(case.region, Ball | Hull) and case.at_text() == sum(case.drop(i) for i in free)
+    return not isinstance(case.region, Ball | Hull) and case.at_text() == sum(
+        case.drop(i) for i in free
+    )
 
 
 @pytest.mark.parametrize("kind", ["boxes", "knn-box", "word-swap", "deletion"])
 def test_a_tie_is_refuted(kind):
-    """Whole numbers, so that the least margin is exactly zero and is attained at a vertex or a word."""
-    ties = [(c, free) for c, free, gap in near_zero(kind, ("whole",), 6) if gap == 0 and exact_tie(c, free)]
+    """Whole numbers, so that the least margin is exactly zero and is attained at a vertex or a
+    word.
+    """
+    ties = [
+        (c, free)
+        for c, free, gap in near_zero(kind, ("whole",), 6)
+        if gap == 0 and exact_tie(c, free)
+    ]
     assert len(ties) > 5
     for case, free in ties:
         fixed = [i for i in range(3) if i not in free]
@@ -228,7 +267,9 @@ def best_cost(case: Case) -> int:
 
 @pytest.mark.parametrize("kind", [kind for kind in SETS if kind != "ball-2"])
 def test_explanations_near_zero_are_right_about_the_cost(kind):
-    """The set of fixed words suffices, or just does not: the optimum depends on a sign that is hard to see."""
+    """The set of fixed words suffices, or just does not: the optimum depends on a sign that is hard
+    to see.
+    """
     optimal = 0
     for case, _free, gap in near_zero(kind, ("whole", "normal"), 2):
         answer = sf.explain(case.classifier, case.text, perturbation=case.perturbation)
@@ -242,7 +283,9 @@ def test_explanations_near_zero_are_right_about_the_cost(kind):
 # --- the checker alone: proofs of a comfortable margin, moved to where there is none ---
 
 
-def comfortable(kind: str, style: str, depth: int, seed: int) -> tuple[Case, tuple[int, ...], list[Any]] | None:
+def comfortable(
+    kind: str, style: str, depth: int, seed: int
+) -> tuple[Case, tuple[int, ...], list[Any]] | None:
     """A case whose least margin is clearly positive, and the prover's certificate of that."""
     base = make_case(kind, style, depth, seed)
     free = (seed % 3,) if kind == "ball-2" else (0, 1, 2)[: 1 + seed % 3]
@@ -262,7 +305,9 @@ def accepts(lines: list[Any], classifier: Classifier) -> bool:
         return False
 
 
-def outcomes(kinds: Sequence[str], gaps: Sequence[float], seeds: int) -> Iterator[tuple[str, float, bool, bool]]:
+def outcomes(
+    kinds: Sequence[str], gaps: Sequence[float], seeds: int
+) -> Iterator[tuple[str, float, bool, bool]]:
     """Of each proof moved to each gap: name, gap, whether it is accepted, whether it is true."""
     chosen = itertools.product(kinds, ("whole", "normal", "wild"), (0, 1, 2), range(seeds))
     for found in filter(None, itertools.starmap(comfortable, chosen)):
@@ -287,33 +332,48 @@ def test_the_checker_accepts_no_proof_of_a_margin_that_is_not_there(kind):
 
 def test_the_checker_is_not_so_careful_that_it_accepts_nothing():
     """Ordinary numbers: a margin of 1e-9 is proved, where the largest terms are around 10."""
-    found = [accepted for name, gap, accepted, true in outcomes(["boxes", "deletion"], [1e-9], 4) if "wild" not in name]
+    found = [
+        accepted
+        for name, gap, accepted, true in outcomes(["boxes", "deletion"], [1e-9], 4)
+        if "wild" not in name
+    ]
     assert np.mean(found) > 0.9
 
 
 def test_a_checker_that_trusts_doubles_would_be_found(monkeypatch):
     """Without the rounding error taken off, some margin that is just not there passes."""
-    before = network.Net.__init__
+    before = network.NetworkBounds.__init__
 
     def trusting(self: Any, *args: Any) -> None:
         before(self, *args)
         self.gamma = 0.0
 
-    monkeypatch.setattr(network.Net, "__init__", trusting)
-    assert any(accepted and not true for _, _, accepted, true in outcomes(SETS, [0.0, 1e-18, -1e-18], 6))
+    monkeypatch.setattr(network.NetworkBounds, "__init__", trusting)
+    assert any(
+        accepted and not true for _, _, accepted, true in outcomes(SETS, [0.0, 1e-18, -1e-18], 6)
+    )
 
 
 # --- restorations ---
 
 
 def restoration(case: Case, start: Any, budget: int, lower: int) -> list[Any]:
-    """A hand-written certificate: all words suffice, and an attack on all of them cannot be undone by so few."""
+    """A hand-written certificate: all words suffice, and an attack on all of them cannot be undone
+    by so few.
+    """
 
     def array(values: Any, kind: str) -> dict[str, str]:
         return {kind: base64.b64encode(np.asarray(values, dtype="<" + kind).tobytes()).decode()}
 
     leaf = {"leaf": {"alpha": array([], "f4"), "beta": {}}}
-    claim = {"kind": "cheapest", "positions": [0, 1, 2], "costs": [1, 1, 1], "unit": "1", "cost": 3, "lower": lower}
+    claim = {
+        "kind": "cheapest",
+        "positions": [0, 1, 2],
+        "costs": [1, 1, 1],
+        "unit": "1",
+        "cost": 3,
+        "lower": lower,
+    }
     head = {
         "certificate": 2,
         "model": case.classifier.digest,
@@ -323,18 +383,26 @@ def restoration(case: Case, start: Any, budget: int, lower: int) -> list[Any]:
         "label": "yes",
         "claim": {**claim, "include": [], "exclude": []},
     }
-    begin = {"start": {"changed": [0, 1, 2], "vectors": array(start, "f8")}, "rival": "no", "budget": budget}
+    begin = {
+        "start": {"changed": [0, 1, 2], "vectors": array(start, "f8")},
+        "rival": "no",
+        "budget": budget,
+    }
     proof = [{"prove": "sufficient", "rival": "no"}, leaf]
     return [head, *proof, {"prove": "cheapest"}, {"restoration": begin}, leaf]
 
 
 def test_a_restoration_that_ends_in_a_tie_or_in_a_hair_is_not_proved():
-    """Linear, so the attack on all words falls by the sum of the drops, and restoring the largest gives that back."""
+    """Linear, so the attack on all words falls by the sum of the drops, and restoring the largest
+    gives that back.
+    """
     accepted = 0
     for style, seed, gap in itertools.product(("whole", "normal"), range(12), [*GAPS, 1e-6, -1e-6]):
         base = make_case("boxes", style, 0, seed)
         drops = sorted((base.drop(i), i) for i in range(3))
-        case = with_gap(base, [drops[0][1], drops[1][1]], gap)  # with the largest word put back, the margin is the gap
+        case = with_gap(
+            base, [drops[0][1], drops[1][1]], gap
+        )  # with the largest word put back, the margin is the gap
         if case is None or not drops[0][0]:
             continue
         row = np.array([float(a) for a in case.coefficients]).reshape(case.region.center.shape)

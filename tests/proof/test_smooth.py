@@ -1,4 +1,6 @@
-"""Smooth activations: lines that hold, answers that brute force and sampling cannot contradict, certificates."""
+"""Smooth activations: lines that hold, answers that brute force and sampling cannot contradict,
+certificates.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +18,44 @@ from suffice.model.network import Floats, Network
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import curves as checked
 from suffice.proof.check import network
-from suffice.prove.bounds import Form, Items, hidden, margin_bound, margin_rows, plain
-from suffice.prove.exact import scores_with_error
-from suffice.prove.inputs import Free
-from suffice.prove.oracles import make_oracle
-from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.tangents import lines
-from suffice.prove.verdict import Budget, Problem, Proved, Refuted, Unknown
+from suffice.verify.contract import Budget, Problem, Proved, Refuted, Unknown
+from suffice.verify.exact import scores_with_error
+from suffice.verify.nets.bounds_oracle import BoundsOracle
+from suffice.verify.nets.crown import (
+    BoundBatch,
+    PreparedProblem,
+    backward_bound,
+    initial_dual,
+    intermediate_bounds,
+    margin_rows,
+)
+from suffice.verify.nets.crown.smooth import lines
+from suffice.verify.nets.input_sets import Free
+from suffice.verify.solvers import make_oracle
 
 WORDS = ["<PAD>", "<UNK>", *(f"w{i}" for i in range(20))]
 SWAPS = {f"w{i}": [f"w{(i + 3) % 20}", f"w{(i + 7) % 20}"] for i in range(20)}
-SETS = [sf.KNNBox(3), sf.KNNHull(3), sf.EpsilonBall(0.2), sf.EpsilonBall(0.3, p=2), sf.WordSwap(SWAPS), sf.Deletion()]
+SETS = [
+    sf.KNNBox(3),
+    sf.KNNHull(3),
+    sf.EpsilonBall(0.2),
+    sf.EpsilonBall(0.3, p=2),
+    sf.WordSwap(SWAPS),
+    sf.Deletion(),
+]
 KINDS = [*(name for name in CURVES if name not in ("exp", "share")), "softmax", "mixed"]
 
 
-def smooth(kind: str, seed: int, length: int = 5, dimension: int = 2, classes: int = 2) -> Classifier:
+def smooth(
+    kind: str, seed: int, length: int = 5, dimension: int = 2, classes: int = 2
+) -> Classifier:
     """A random classifier with one smooth layer and one of relus."""
     rng = np.random.default_rng(seed)
-    x = graph.start((length, dimension)).reshape((-1,)).linear(rng.normal(size=(6, length * dimension)) * 0.7)
+    x = (
+        graph.start((length, dimension))
+        .reshape((-1,))
+        .linear(rng.normal(size=(6, length * dimension)) * 0.7)
+    )
     x = x.shift(rng.normal(size=6) / 2)
     match kind:
         case "softmax":
@@ -43,7 +65,9 @@ def smooth(kind: str, seed: int, length: int = 5, dimension: int = 2, classes: i
         case _:
             bent = x.curve(kind)
     after = bent.linear(rng.normal(size=(4, 6)) * 0.7, rng.normal(size=4) / 2)
-    scores = graph.add(after.relu(), bent[:4]).linear(rng.normal(size=(classes, 4)), rng.normal(size=classes) / 2)
+    scores = graph.add(after.relu(), bent[:4]).linear(
+        rng.normal(size=(classes, 4)), rng.normal(size=classes) / 2
+    )
     labels = [f"label{i}" for i in range(classes)]
     return Classifier(Network.of(scores), rng.normal(size=(22, dimension)), WORDS, labels, length)
 
@@ -72,7 +96,8 @@ def escaped(made: tuple[Floats, ...], curve: str, low: Floats, high: Floats) -> 
 
 def intervals(seed: int, count: int = 600) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
-    centers, widths = rng.normal(size=count) * 4, 10.0 ** rng.uniform(-9, 1.5, count)
+    centers = rng.normal(size=count) * 4
+    widths = 10.0 ** rng.uniform(-9, 1.5, count)
     return centers - widths * (rng.random(count) > 0.1), centers + widths
 
 
@@ -97,7 +122,7 @@ def test_lines_stay_on_their_side_of_the_curve(curve, make):
 def test_lines_that_forget_the_bend_between_grid_points_would_be_found(curve, make, monkeypatch):
     flat = replace(CURVES[curve], bend=lambda low, high: np.zeros_like(low))
     monkeypatch.setitem(CURVES, curve, flat)  # type: ignore[arg-type]
-    monkeypatch.setitem(checked.CURVES, curve, replace(checked.CURVES[curve], bend=0.0))
+    monkeypatch.setitem(checked.CURVES, curve, replace(checked.CURVES[curve], curvature_limit=0.0))
     low, high = intervals(1)
     assert escaped(make(curve, low, high), curve, low, high) > 0
 
@@ -115,11 +140,20 @@ def test_lines_are_close_over_narrow_intervals(curve):
 
 
 def inside(problem: Problem, free: np.ndarray, count: int, seed: int) -> Floats:
-    """Points of the region: mixtures of its corners in random directions, or corners where words are listed."""
+    """Points of the region: mixtures of its corners in random directions, or corners where words
+    are listed.
+    """
     rng = np.random.default_rng(seed)
-    corners = [problem.region.minimiser(rng.standard_normal((count, *problem.center.shape))) for _ in range(2)]
+    corners = [
+        problem.region.minimiser(rng.standard_normal((count, *problem.center.shape)))
+        for _ in range(2)
+    ]
     share = rng.random((count, 1, 1)) ** 2
-    mixed = corners[0] if hasattr(problem.region, "names") else corners[0] * (1 - share) + corners[1] * share
+    mixed = (
+        corners[0]
+        if hasattr(problem.region, "names")
+        else corners[0] * (1 - share) + corners[1] * share
+    )
     return np.where(free[:, None], mixed, problem.center)
 
 
@@ -129,12 +163,14 @@ def test_bounds_hold_at_sampled_points(kind):
         classifier = smooth(kind, seed, classes=3)
         problem = problem_of(classifier, text_of(seed, 5), perturbation)
         free = np.random.default_rng(seed).random((8, 5)) < 0.6
-        form = Form.of(problem)
+        form = PreparedProblem.of(problem)
         inputs = Free(problem.region, free)
-        bounds = hidden(form, inputs)
+        bounds = intermediate_bounds(form, inputs)
         for rival in range(2):
             rows = margin_rows(form, np.full(8, rival))
-            found = margin_bound(form, Items(inputs, bounds, rows), plain(bounds)).bound
+            found = backward_bound(
+                form, BoundBatch(inputs, bounds, rows), initial_dual(bounds)
+            ).bound
             for row, bound in zip(free, found, strict=True):
                 points = inside(problem, row, 400, seed)
                 assert bound <= problem.margins(points)[:, rival].min()
@@ -189,7 +225,9 @@ def test_the_error_of_computed_scores_covers_extended_precision():
 # --- explanations ---
 
 
-def cheapest(classifier: Classifier, text: list[str], perturbation: sf.WordSwap | sf.Deletion) -> int:
+def cheapest(
+    classifier: Classifier, text: list[str], perturbation: sf.WordSwap | sf.Deletion
+) -> int:
     """By trying every set of words and, for each, every text that it allows."""
     problem = problem_of(classifier, text, perturbation)
     options = [np.unique(points, axis=0) for points in problem.region.points]  # type: ignore[union-attr]
@@ -209,7 +247,8 @@ def test_explanations_over_listed_words_agree_with_brute_force(kind):
     """Choices can be tried one by one, so that these answers are complete even here."""
     optimal = 0
     for seed, perturbation in itertools.product(range(4), (sf.WordSwap(SWAPS), sf.Deletion())):
-        classifier, text = smooth(kind, seed, classes=3), text_of(seed + 50, 5)
+        classifier = smooth(kind, seed, classes=3)
+        text = text_of(seed + 50, 5)
         truth = cheapest(classifier, text, perturbation)
         result = sf.explain(classifier, text, perturbation=perturbation, seconds=30)
         assert result.lower_bound <= truth <= result.cost
@@ -220,19 +259,24 @@ def test_explanations_over_listed_words_agree_with_brute_force(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_open_is_said_to_be_and_every_answer_is_certified(kind):
     for seed in range(5):
-        classifier, text = smooth(kind, seed), text_of(seed, 5)
+        classifier = smooth(kind, seed)
+        text = text_of(seed, 5)
         result = sf.explain(classifier, text, perturbation=sf.KNNBox(4), seconds=10)
         assert result.status in ("optimal", "sufficient", "unknown")
         assert (result.status == "optimal") == (result.lower_bound == result.cost)
         checked = sf.check(result.certificate, classifier)
         assert set(checked.positions) == set(result.positions)
-        if isinstance(sf.is_robust(classifier, text, result.positions, perturbation=sf.KNNBox(4)), Refuted):
+        if isinstance(
+            sf.is_robust(classifier, text, result.positions, perturbation=sf.KNNBox(4)), Refuted
+        ):
             raise AssertionError("an explanation that is refuted")
 
 
 def test_a_gap_is_reported_where_bounds_cannot_close_it():
     found = [
-        sf.explain(smooth("tanh", seed, 6), text_of(seed, 6), perturbation=sf.KNNBox(8), seconds=10).status
+        sf.explain(
+            smooth("tanh", seed, 6), text_of(seed, 6), perturbation=sf.KNNBox(8), seconds=10
+        ).status
         for seed in range(12)
     ]
     assert {"optimal", "sufficient"} <= set(found)
@@ -242,7 +286,8 @@ def test_a_certificate_says_nothing_of_a_network_that_flips():
     """The same evidence, handed in for a classifier whose label is weaker, is turned down."""
     refused = 0
     for seed in range(8):
-        classifier, text = smooth("gelu", seed), text_of(seed, 5)
+        classifier = smooth("gelu", seed)
+        text = text_of(seed, 5)
         result = sf.explain(classifier, text, perturbation=sf.KNNBox(3), seconds=10)
         problem = problem_of(classifier, text, sf.KNNBox(3))
         *before, last = classifier.network.steps
@@ -262,7 +307,9 @@ def test_a_smooth_classifier_is_saved_and_comes_back_the_same(tmp_path):
     again = sf.load(tmp_path / "model")
     assert again.digest == classifier.digest
     assert again.predict(text_of(0, 5)) == classifier.predict(text_of(0, 5))
-    curved = replace(again, network=Network(tuple(replace(step, curves=()) for step in again.network.steps)))
+    curved = replace(
+        again, network=Network(tuple(replace(step, curves=()) for step in again.network.steps))
+    )
     assert curved.digest != again.digest
 
 
@@ -270,8 +317,10 @@ def test_the_checker_knows_the_same_curves():
     z = np.concatenate([np.linspace(-30, 30, 4001), [-700.0, 700.0]])
     assert checked.CURVES.keys() == CURVES.keys()
     for name, curve in CURVES.items():
-        np.testing.assert_allclose(checked.CURVES[name].value(z), curve.value(z), rtol=1e-12, atol=1e-13)
-        assert (np.abs(curve.slope(z)) <= checked.CURVES[name].steepest(z) * (1 + 1e-12)).all()
+        np.testing.assert_allclose(
+            checked.CURVES[name].value(z), curve.value(z), rtol=1e-12, atol=1e-13
+        )
+        assert (np.abs(curve.slope(z)) <= checked.CURVES[name].slope_limits(z) * (1 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("curve", CURVES)
@@ -286,7 +335,11 @@ def test_the_checkers_lines_are_at_least_as_close_as_the_provers(curve):
 
 
 def test_an_answer_whose_certificate_is_rejected_proves_nothing(monkeypatch):
-    monkeypatch.setattr(network.Net, "holds", lambda self, inputs, sign, leaves: np.zeros(len(leaves), dtype=bool))
+    monkeypatch.setattr(
+        network.NetworkBounds,
+        "leaf_holds",
+        lambda self, inputs, sign, leaves: np.zeros(len(leaves), dtype=bool),
+    )
     result = sf.explain(smooth("tanh", 0), text_of(0, 5), perturbation=sf.Deletion())
     assert (result.status, result.lower_bound, result.certificate) == ("unknown", 0.0, None)
     assert "rejected" in result.meta

@@ -1,1 +1,3 @@
-"""Recordings: answers to a few hundred questions of all kinds, which a restructuring is held against."""
+"""Recordings: answers to a few hundred questions of all kinds, which a restructuring is held
+against.
+"""

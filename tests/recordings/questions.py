@@ -1,4 +1,6 @@
-"""The questions that are recorded: every verb, every kind of classifier, every kind of set, all of them quick."""
+"""The questions that are recorded: every verb, every kind of classifier, every kind of set, all of
+them quick.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,21 @@ from suffice.importers.sklearn_asked import opened
 from suffice.sets.table import from_dict
 
 SENTENCES = {
-    "sst-fc25": ["a warm and witty tale that never drags", "the plot is thin but the cast saves it"],
+    "sst-fc25": [
+        "a warm and witty tale that never drags",
+        "the plot is thin but the cast saves it",
+    ],
     "sst-cnn25": ["an empty , noisy mess of a film", "quiet , sad and oddly beautiful"],
     "twitter-cnn25": ["i love this sunny morning so much", "missed the bus again , so tired"],
     "trec-fc15": ["how many rivers cross the old town ?", "who wrote the first book about bees ?"],
-    "sentiment": ["a dull start , but a wonderful and moving end", "nobody laughed at these stale jokes"],
-    "topic": ["the team won the final after extra time", "shares fell as the bank cut its forecast"],
+    "sentiment": [
+        "a dull start , but a wonderful and moving end",
+        "nobody laughed at these stale jokes",
+    ],
+    "topic": [
+        "the team won the final after extra time",
+        "shares fell as the bank cut its forecast",
+    ],
     "question": ["where is the tallest bridge ?", "what does the word mean ?"],
 }
 ENDLESS = 600.0  # seconds: no recorded question is cut short by a clock
@@ -37,7 +48,9 @@ ENDLESS = 600.0  # seconds: no recorded question is cut short by a clock
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with its name; `answer` asks it, and `texts` are those that a function has been asked by then."""
+    """A question with its name; `answer` asks it, and `texts` are those that a function has been
+    asked by then.
+    """
 
     name: str
     answer: Callable[[], Any]
@@ -106,17 +119,24 @@ def of_small_networks() -> Iterator[Asked]:
         given: dict[str, Any] = {"perturbation": from_dict(case.data), "seconds": ENDLESS}
         method = ("search", "search", "hs", "msa")[seed // 4 % 4]
         yield Asked(
-            f"explain by {method}, network {seed}", _asker(sf.explain, case, cost=prices, method=method, **given)
+            f"explain by {method}, network {seed}",
+            _asker(sf.explain, case, cost=prices, method=method, **given),
         )
         verb = (sf.contrast, sf.explain_all, sf.profile)[seed % 3]
         if verb is sf.profile:
             sizes = [sf.KNNBox, [1, 2, 3]]
-            yield Asked(f"profile, network {seed}", _asker(sf.profile, case, *sizes, seconds=ENDLESS))
+            yield Asked(
+                f"profile, network {seed}", _asker(sf.profile, case, *sizes, seconds=ENDLESS)
+            )
         else:
-            yield Asked(f"{verb.__name__}, network {seed}", _asker(verb, case, cost=prices, **given))
+            yield Asked(
+                f"{verb.__name__}, network {seed}", _asker(verb, case, cost=prices, **given)
+            )
 
 
-def _asker(verb: Callable[..., Any], case: brute.Case, *more: Any, **given: Any) -> Callable[[], Any]:
+def _asker(
+    verb: Callable[..., Any], case: brute.Case, *more: Any, **given: Any
+) -> Callable[[], Any]:
     def answer() -> Any:
         found = verb(case.classifier, list(case.tokens), *more, **given)
         return list(found) if verb is sf.explain_all else found
@@ -131,7 +151,9 @@ def of_many_maxima() -> Iterator[Asked]:
         classifier = text_cnn(rng)
         text = rng.choice([*brute.WORDS, "nowhere"], classifier.length).tolist()
         for wanted in (sf.KNNBox(2), sf.EpsilonBall(0.3)):
-            yield _explained(f"maxima {seed} {wanted}", lambda made: made, classifier, text, perturbation=wanted)
+            yield _explained(
+                f"maxima {seed} {wanted}", lambda made: made, classifier, text, perturbation=wanted
+            )
 
 
 # --- pipelines and functions ---
@@ -160,7 +182,10 @@ def of_functions() -> Iterator[Asked]:
     """Functions that are only run; the texts they are asked are recorded, too."""
     for seed in range(16):
         rng = np.random.default_rng([41, seed])
-        words = [str(word) for word in rng.choice(blackboxes.WORDS, int(rng.integers(4, 9)), replace=False)]
+        words = [
+            str(word)
+            for word in rng.choice(blackboxes.WORDS, int(rng.integers(4, 9)), replace=False)
+        ]
         wanted = (
             sf.Deletion(),
             sf.Deletion(at_most=2),
@@ -187,7 +212,9 @@ def _of_function(kind: str, seed: int, words: list[str], wanted: Any) -> Asked:
         return Asked(asked.name, asked.answer, texts)
     found = next(
         asked
-        for asked in _verbs(f"function {seed}", lambda made: made, box, text, False, perturbation=wanted)
+        for asked in _verbs(
+            f"function {seed}", lambda made: made, box, text, False, perturbation=wanted
+        )
         if asked.name.startswith(f"{kind},")
     )
     return Asked(found.name, found.answer, texts)

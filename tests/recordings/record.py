@@ -1,12 +1,14 @@
 """Records what every question is answered, or says what has changed.
 
-    python -m tests.recordings.record            # what differs from the recording; the exit code is 1 if anything does
-    python -m tests.recordings.record --write    # a new recording: the commit says why it had to change
+    python -m tests.recordings.record            # what differs from the recording; the exit code is
+    1 if anything does python -m tests.recordings.record --write    # a new recording: the commit
+    says why it had to change
 
-A row holds the digest of the answer as data, the SHA-256 of its certificates (but for the digest of the model, which
-is told of the model alone), what was worked (counts, no seconds) and, of
-functions, the digest of the texts in the order in which they were asked. Certificates hold numbers that depend on the
-machine's arithmetic (its BLAS), so their bytes are compared where the recording was made on such a machine.
+A row holds the digest of the answer as data, the SHA-256 of its certificates (but for the digest of
+the model, which is told of the model alone), what was worked (counts, no seconds) and, of
+functions, the digest of the texts in the order in which they were asked. Certificates hold numbers
+that depend on the machine's arithmetic (its BLAS), so their bytes are compared where the recording
+was made on such a machine.
 """
 
 from __future__ import annotations
@@ -29,14 +31,26 @@ import suffice as sf
 from tests.recordings.questions import Asked, everything
 
 RECORDED = Path(__file__).with_name("recorded.json")
-NOT_ANSWERS = ("stats", "meta", "seconds", "certificate", "verdict_certificate")  # clocks, versions; bytes are apart
+NOT_ANSWERS = (
+    "stats",
+    "meta",
+    "seconds",
+    "certificate",
+    "verdict_certificate",
+)  # clocks, versions; bytes are apart
 
 
 def machine() -> str:
     """What numbers may depend on, as a digest."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     model = next((line for line in lines if line.startswith("model name")), platform.processor())
-    parts = [model, np.__version__, scipy.__version__, sklearn.__version__, platform.python_version()]
+    parts = [
+        model,
+        np.__version__,
+        scipy.__version__,
+        sklearn.__version__,
+        platform.python_version(),
+    ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -48,8 +62,14 @@ def row(asked: Asked) -> dict[str, Any]:
         data = [answer.to_dict() for answer in answers]
     kept = [_plain(answer) for answer in data]
     first = kept[0] if kept else {}
-    said = {name: first[name] for name in ("status", "positions", "cost", "lower_bound") if name in first}
-    texts = {} if asked.texts is None else {"texts": len(asked.texts), "order": _digest(asked.texts)}
+    said = {
+        name: first[name]
+        for name in ("status", "positions", "cost", "lower_bound")
+        if name in first
+    }
+    texts = (
+        {} if asked.texts is None else {"texts": len(asked.texts), "order": _digest(asked.texts)}
+    )
     return {
         **said,
         "answers": len(kept),
@@ -67,7 +87,9 @@ def _summary(certificate: sf.Certificate) -> dict[str, Any]:
 
 
 def _plain(data: Any) -> Any:
-    """The answer without clocks, versions and digests; numbers to six digits, as the last bits are the machine's."""
+    """The answer without clocks, versions and digests; numbers to six digits, as the last bits are
+    the machine's.
+    """
     if isinstance(data, dict):
         return {name: _plain(value) for name, value in data.items() if name not in NOT_ANSWERS}
     if isinstance(data, list):
@@ -110,7 +132,11 @@ def recorded() -> dict[str, Any]:
 def differences(old: dict[str, Any], new: dict[str, Any], same_machine: bool) -> list[str]:
     """What has changed in one row, named."""
     names = [name for name in sorted({*old, *new}) if name != "certificates" or same_machine]
-    return [f"{name}: {old.get(name)} -> {new.get(name)}" for name in names if old.get(name) != new.get(name)]
+    return [
+        f"{name}: {old.get(name)} -> {new.get(name)}"
+        for name in names
+        if old.get(name) != new.get(name)
+    ]
 
 
 def main() -> int:
@@ -125,13 +151,18 @@ def main() -> int:
         print(f"{len(rows)} questions recorded")
         return 0
     before = recorded()
-    same, changed = before["machine"] == machine(), 0
+    same = before["machine"] == machine()
+    changed = 0
     for name, new in rows.items():
         found = differences(before["rows"].get(name, {}), new, same)
         changed += bool(found)
         for line in found:
             print(f"{name}: {line}")
-    said = "bytes of certificates compared" if same else "another machine: bytes of certificates not compared"
+    said = (
+        "bytes of certificates compared"
+        if same
+        else "another machine: bytes of certificates not compared"
+    )
     print(f"{len(rows)} questions, {changed} changed ({said})")
     return 1 if changed else 0
 

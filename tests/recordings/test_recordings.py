@@ -7,7 +7,10 @@ import pytest
 from tests.recordings.questions import everything
 from tests.recordings.record import machine, recorded, row
 
-ROW, SPARE = 1.25, 5  # a row may take a quarter more of each count and a few besides: other machines round otherwise
+ROW, SPARE = (
+    1.25,
+    5,
+)  # a row may take a quarter more of each count and a few besides: other machines round otherwise
 SUM = 1.05  # all rows together may take a twentieth more
 
 
@@ -36,7 +39,11 @@ def test_certificates_are_the_same_bytes_on_the_machine_that_recorded_them(rows)
     before = recorded()
     if before["machine"] != machine():
         pytest.skip("recorded on another machine, whose arithmetic may differ in last bits")
-    assert [name for name, now in rows.items() if before["rows"][name]["certificates"] != now["certificates"]] == []
+    assert [
+        name
+        for name, now in rows.items()
+        if before["rows"][name]["certificates"] != now["certificates"]
+    ] == []
 
 
 def test_no_question_takes_much_more_work_than_was_recorded(rows):

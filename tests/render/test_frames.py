@@ -43,7 +43,9 @@ def test_shap_takes_the_fields_as_they_are(answer, classifier):
     assert tuple(np.flatnonzero(fields["values"])) == answer.positions
     shares = sf.attribute(classifier, TEXT, perturbation=sf.Deletion())
     wanted = {item.word.position: item.share for item in shares.shares}
-    assert list(shares.to_shap()["values"]) == [wanted.get(i, 0.0) for i in range(len(answer.text.words))]
+    assert list(shares.to_shap()["values"]) == [
+        wanted.get(i, 0.0) for i in range(len(answer.text.words))
+    ]
     shap = pytest.importorskip("shap")
     taken = shap.Explanation(**fields)
     assert list(taken.values) == list(fields["values"])
@@ -52,7 +54,9 @@ def test_shap_takes_the_fields_as_they_are(answer, classifier):
 
 def test_metrics_of_an_audit_are_flat_numbers(classifier, tmp_path):
     texts = ["she is a kind doctor", "a film about nobody"]
-    found = sf.audit(classifier, texts, ["she"], report=tmp_path / "r.html", perturbation=sf.Deletion())
+    found = sf.audit(
+        classifier, texts, ["she"], report=tmp_path / "r.html", perturbation=sf.Deletion()
+    )
     metrics = found.to_metrics()
     assert (metrics["texts"], metrics["asked"], metrics["errors"]) == (2, found.overall.asked, 0)
     assert metrics["dependent_at_least"] == found.overall.dependent / found.overall.asked

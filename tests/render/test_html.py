@@ -1,4 +1,6 @@
-"""The report: one file that reads without network or script, shows why, and treats every text as text."""
+"""The report: one file that reads without network or script, shows why, and treats every text as
+text.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,12 @@ def test_it_is_one_file_that_loads_nothing_and_runs_nothing(answer, tmp_path):
     names = Counter(tag for tag, _ in page.tags)
     assert not names.keys() & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
     assert not re.search(r"url\(|@import|https?:|//[a-z]", source)
-    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on") or name == "src"]
+    assert not [
+        name
+        for _, attributes in page.tags
+        for name in attributes
+        if name.startswith("on") or name == "src"
+    ]
 
 
 def test_its_parts_are_named_for_those_who_do_not_see_it(answer):
@@ -79,7 +86,11 @@ def test_its_parts_are_named_for_those_who_do_not_see_it(answer):
     assert names["h2"] >= 3
     assert page.having("html")[0]["lang"] == "en"
     assert page.having("mark")
-    described = {attributes["aria-describedby"] for _, attributes in page.tags if "aria-describedby" in attributes}
+    described = {
+        attributes["aria-describedby"]
+        for _, attributes in page.tags
+        if "aria-describedby" in attributes
+    }
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert described == set(ids)
     assert len(ids) == len(set(ids))
@@ -130,7 +141,9 @@ def test_each_word_says_what_it_may_become_and_why_it_is_needed(answer):
 
 
 def test_the_counterexamples_are_true(classifier, answer):
-    """Each changes the needed word or free ones only, stays in the sets, and really flips the label."""
+    """Each changes the needed word or free ones only, stays in the sets, and really flips the
+    label.
+    """
     text = classifier.read(TEXT)
     region = sf.KNNBox(120).around(classifier, text)
     held = sf.is_robust(classifier, TEXT, answer.positions, perturbation=sf.KNNBox(120))
@@ -156,7 +169,9 @@ MIXED = (
 @pytest.mark.parametrize("text", MIXED)
 @pytest.mark.parametrize("change", [sf.Deletion(), None])
 def test_each_word_of_a_set_with_nothing_to_spare_has_a_text_that_shows_why(text, change):
-    """Attacks miss some of them: such a flip exists, since the set without the word is not enough."""
+    """Attacks miss some of them: such a flip exists, since the set without the word is
+    not enough.
+    """
     result = sf.explain(sf.load("sentiment"), text, perturbation=change)
     assert result.status == "optimal"
     assert result.positions
@@ -196,7 +211,13 @@ def test_it_states_the_guarantee_its_scope_and_how_to_check(answer):
         assert said in page.text
 
 
-SETS = [sf.KNNHull(200), sf.EpsilonBall(0.8), sf.EpsilonBall(0.8, 2), sf.Deletion(), sf.WordSwap({"film": ["mess"]})]
+SETS = [
+    sf.KNNHull(200),
+    sf.EpsilonBall(0.8),
+    sf.EpsilonBall(0.8, 2),
+    sf.Deletion(),
+    sf.WordSwap({"film": ["mess"]}),
+]
 
 
 @pytest.mark.parametrize("perturbation", SETS, ids=lambda p: p.to_dict()["kind"])
@@ -247,7 +268,9 @@ def test_hostile_texts_stay_text(classifier, text):
         page = Page(source)
         names = Counter(tag for tag, _ in page.tags)
         assert not names.keys() & {"script", "img"}
-        assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+        assert not [
+            name for _, attributes in page.tags for name in attributes if name.startswith("on")
+        ]
         assert not set(source) & set("\u202e\u202c\u2066\u2069\x1b\x00")
         assert reading(source) == phrases.visible(text)
 
@@ -256,7 +279,9 @@ def reading(source: str) -> str:
     """The text as a reader sees it, without what shows only on hover."""
     start = source.index('<p class="reading"')
     shown = re.sub(
-        r'<span class="tip"[^>]*>(?:<span>.*?</span>)*</span>', "", source[start : source.index("</p>", start)]
+        r'<span class="tip"[^>]*>(?:<span>.*?</span>)*</span>',
+        "",
+        source[start : source.index("</p>", start)],
     )
     return "".join(Page(shown + "</p>").said)
 

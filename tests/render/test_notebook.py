@@ -24,19 +24,29 @@ def executed(tmp_path_factory):
     notebook = nbformat.read(TUTORIAL, as_version=4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the notebook machinery, not ours
-        NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        NotebookClient(
+            notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
+        ).execute()
     return notebook, folder
 
 
 def outputs(notebook, kind: str) -> list[str]:
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [data[kind] for cell in cells for one in cell.outputs if kind in (data := one.get("data", {}))]
+    return [
+        data[kind]
+        for cell in cells
+        for one in cell.outputs
+        if kind in (data := one.get("data", {}))
+    ]
 
 
 def test_the_tutorial_runs_and_complains_of_nothing(executed):
     notebook, _ = executed
     streams = [
-        one for cell in notebook.cells for one in cell.get("outputs", ()) if one.output_type in ("error", "stream")
+        one
+        for cell in notebook.cells
+        for one in cell.get("outputs", ())
+        if one.output_type in ("error", "stream")
     ]
     assert [one.name for one in streams] == ["stdout"]
     assert "accepted" in streams[0].text or "proved" in streams[0].text.lower()
@@ -60,7 +70,9 @@ def test_it_leaves_a_report(executed):
 
 def test_the_tutorial_is_kept_without_outputs():
     notebook = nbformat.read(TUTORIAL, as_version=4)
-    assert not [cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")]
+    assert not [
+        cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""The plots: figures with the numbers in them, saved as PNG and SVG, and a clear word where matplotlib is missing."""
+"""The plots: figures with the numbers in them, saved as PNG and SVG, and a clear word where
+matplotlib is missing.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_a_profile_shows_its_costs(classifier):
     assert isinstance(figure, Figure)
     assert lines(figure)[-1] == list(grown.costs)
     assert figure.axes[0].get_xlabel() == "nearest words k"
-    assert [note.get_text() for note in figure.axes[0].texts] == [f"{cost:g}" for cost in grown.costs]
+    assert [note.get_text() for note in figure.axes[0].texts] == [
+        f"{cost:g}" for cost in grown.costs
+    ]
 
 
 def fields(figure) -> list[tuple[float, float, float, float]]:
@@ -62,7 +66,12 @@ def test_plain_lists_do_as_well_and_an_open_gap_is_shown():
 
 def test_the_bounds_over_time_are_what_was_reported(classifier):
     records: list[plots.Record] = []
-    sf.explain(classifier, TEXT, perturbation=sf.KNNBox(120), on_progress=lambda *record: records.append(record))
+    sf.explain(
+        classifier,
+        TEXT,
+        perturbation=sf.KNNBox(120),
+        on_progress=lambda *record: records.append(record),
+    )
     upper, lower = lines(plots.bounds(records))
     assert lower == [record[0] for record in records]
     assert upper == [record[1] for record in records]
@@ -81,7 +90,9 @@ def test_figures_are_saved_as_png_and_svg(tmp_path):
     figure = plots.attribution({"$x_1$": 0.5, "\u202eevil": 1.0, "漢字": 0.2, "<script>": 0.1})
     figure.set_layout_engine("none")
     for name, start in [("plot.png", b"\x89PNG"), ("plot.svg", b"<?xml")]:
-        with pytest.warns(UserWarning, match="missing from font"):  # CJK is not in matplotlib's own font
+        with pytest.warns(
+            UserWarning, match="missing from font"
+        ):  # CJK is not in matplotlib's own font
             figure.savefig(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
     assert "<script>" not in (tmp_path / "plot.svg").read_text(encoding="utf-8")
@@ -103,7 +114,9 @@ def test_nothing_to_plot_is_said():
 
 
 def test_figures_leave_no_trace_in_pyplot():
-    code = "import sys; from suffice.render import plots; plots.profile([1], [1]); print(*sys.modules)"
+    code = (
+        "import sys; from suffice.render import plots; plots.profile([1], [1]); print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "matplotlib.pyplot" not in done.stdout.split()
 

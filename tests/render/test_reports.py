@@ -1,4 +1,6 @@
-"""The reports of flips, protected words, growth and audits: true of the question, one file each, safe, themed."""
+"""The reports of flips, protected words, growth and audits: true of the question, one file each,
+safe, themed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def model():
 @pytest.fixture(scope="module")
 def answers(model):
     grown = sf.profile(model, TEXT, lambda limit: sf.Deletion(at_most=limit), [1, 2, 4])
-    return {"contrast": sf.contrast(model, TEXT), "bias": sf.bias(model, TEXT, ["jokes"]), "profile": grown}
+    return {
+        "contrast": sf.contrast(model, TEXT),
+        "bias": sf.bias(model, TEXT, ["jokes"]),
+        "profile": grown,
+    }
 
 
 @pytest.mark.parametrize("verb", ["contrast", "bias", "profile"])
@@ -41,7 +47,9 @@ def test_every_report_is_one_file_that_runs_and_loads_nothing(answers, verb, tmp
 
 @pytest.mark.parametrize("verb", ["contrast", "bias"])
 def test_a_report_holds_exactly_the_question_that_was_asked(answers, model, verb):
-    coded = re.search(r'href="data:application/json;charset=utf-8,([^"]*)"', answers[verb].to_html())[1]
+    coded = re.search(
+        r'href="data:application/json;charset=utf-8,([^"]*)"', answers[verb].to_html()
+    )[1]
     again = sf.Question.from_dict(json.loads(unquote(coded)), model)
     guarded = {"exclude": ["jokes"], "perturbation": for_audits(None)} if verb == "bias" else {}
     asked = sf.Question(model, TEXT, **guarded)
@@ -65,7 +73,11 @@ def test_growth_is_called_proved_only_where_every_size_is(answers):
     first = grown.explanations[0]
     doubted = replace(first, meta={**first.meta, "checked": False})
     some = replace(grown, explanations=(doubted, *grown.explanations[1:]))
-    assert verdicts.growth_badge(some) == ("warn", "◐", "proved at 2 of 3 sizes asked; bounds at the others")
+    assert verdicts.growth_badge(some) == (
+        "warn",
+        "◐",
+        "proved at 2 of 3 sizes asked; bounds at the others",
+    )
 
 
 def test_an_aim_is_part_of_what_is_said_of_a_flip():
@@ -102,7 +114,9 @@ def test_hostile_texts_and_labels_stay_text(model):
 
 def grown(steps, costs, lower=None, parameter="k"):
     named = lambda size: f"{parameter} = {size:g}"  # noqa: E731
-    return SimpleNamespace(steps=steps, costs=costs, lower_bounds=lower or costs, parameter=parameter, named=named)
+    return SimpleNamespace(
+        steps=steps, costs=costs, lower_bounds=lower or costs, parameter=parameter, named=named
+    )
 
 
 def test_between_sizes_that_were_not_asked_nothing_is_claimed_but_the_range():
@@ -131,13 +145,29 @@ def test_a_cost_that_is_not_decided_is_a_range_and_what_is_impossible_has_no_cos
 
 
 def line(row, status="independent", trivial=False):
-    base = {"row": row, "text": f"text {row}", "label": "positive", "status": status, "trivial": trivial}
-    return {**base, "reason": "", "protected": [], "witness": None, "by_word": [], "by_group": [], "checked": True}
+    base = {
+        "row": row,
+        "text": f"text {row}",
+        "label": "positive",
+        "status": status,
+        "trivial": trivial,
+    }
+    return {
+        **base,
+        "reason": "",
+        "protected": [],
+        "witness": None,
+        "by_word": [],
+        "by_group": [],
+        "checked": True,
+    }
 
 
 def test_what_did_not_happen_has_no_colour():
     page = audit.page(summarise([line(1), line(2, trivial=True)]), "Audit")
-    badges = re.findall(r'<span class="badge (\w+)"><span aria-hidden="true">.</span> (\d+ [^<]*)</span>', page)
+    badges = re.findall(
+        r'<span class="badge (\w+)"><span aria-hidden="true">.</span> (\d+ [^<]*)</span>', page
+    )
     assert {words: tone for tone, words in badges} == {
         "0 dependent": "plain",
         "0 undecided": "plain",

@@ -34,7 +34,9 @@ def test_a_character_is_marked_where_one_of_its_words_is():
     text = reader().read("a ½ film")
     assert (text.tokens[:4], text.shared) == (("a", "1", "2", "film"), (2,))
     for needed in ((1,), (2,), (1, 2)):
-        assert [piece.text for piece in phrases.pieces(text, needed) if piece.role == "needed"] == ["½"]
+        assert [piece.text for piece in phrases.pieces(text, needed) if piece.role == "needed"] == [
+            "½"
+        ]
     assert "Read as several words: '½' as '1' and '2'." in guarantee.notes(text)
 
 

@@ -1,4 +1,6 @@
-"""The terminal: marked words, plain sentences, a live line; legible without colour and safe for any text."""
+"""The terminal: marked words, plain sentences, a live line; legible without colour and safe for any
+text.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,10 @@ def test_a_text_of_unknown_words_is_a_tie_and_not_a_label_that_stays():
     result = sf.explain(sentiment, "zxqv blorp")
     assert (result.status, result.tied) == ("infeasible", "positive")
     shown = " ".join(printed(sentiment, result).split())
-    assert "No set is enough: proved impossible. “negative” is a tie with “positive” as the text stands" in shown
+    assert (
+        "No set is enough: proved impossible. “negative” is a tie with “positive” as the text "
+        "stands"
+    ) in shown
     assert "stays" not in shown
     assert "is a tie with 'positive' as the text stands" in str(result)
     assert "stays" not in str(sf.contrast(sentiment, "zxqv blorp"))
@@ -98,8 +103,11 @@ def even(texts):
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_every_verb_says_of_a_tie_that_it_is_one(asked):
-    classifier = sf.from_function(even, ["negative", "positive"], "even") if asked else sf.load("sentiment")
-    text, removed = "zxqv blorp", sf.Deletion()
+    classifier = (
+        sf.from_function(even, ["negative", "positive"], "even") if asked else sf.load("sentiment")
+    )
+    text = "zxqv blorp"
+    removed = sf.Deletion()
     results = [
         sf.explain(classifier, text, perturbation=removed),
         sf.attribute(classifier, text, perturbation=removed),
@@ -110,7 +118,9 @@ def test_every_verb_says_of_a_tie_that_it_is_one(asked):
         sf.profile(classifier, text, lambda r: sf.Deletion(at_most=r), [1, 2]),
     ]
     for result in results:
-        assert "the label 'negative' is a tie with 'positive' as the text stands" in str(result).replace("The", "the")
+        assert "the label 'negative' is a tie with 'positive' as the text stands" in str(
+            result
+        ).replace("The", "the")
         assert "exclude" not in str(result)
     assert all(item.needed is None for item in results[-1].growth)
     assert "the solver or method" not in guarantee.evidence(results[0])
@@ -154,7 +164,15 @@ def test_joiners_stay_and_marks_do_not():
 
 @pytest.mark.parametrize(("options", "shown"), [([], "caf\\xe9"), (["--json"], "café")])
 def test_a_terminal_that_is_not_unicode_is_no_reason_to_fail(options, shown):
-    command = [sys.executable, "-m", "suffice.cli", "explain", "café great film", "--deletion", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "suffice.cli",
+        "explain",
+        "café great film",
+        "--deletion",
+        *options,
+    ]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -168,8 +186,12 @@ def test_on_a_terminal_that_is_not_unicode_the_signs_of_proof_and_doubt_differ()
     command = [sys.executable, "-m", "suffice.cli", "explain"]
     signs = {}
     for text, method in (("a great film", "search"), ("a great film", "hs"), ("qqqq", "search")):
-        options = ["--oracle", "marabou"] if method == "hs" else []  # which does not take sets of words
-        done = subprocess.run([*command, text, "--method", method, *options], capture_output=True, env=environment)
+        options = (
+            ["--oracle", "marabou"] if method == "hs" else []
+        )  # which does not take sets of words
+        done = subprocess.run(
+            [*command, text, "--method", method, *options], capture_output=True, env=environment
+        )
         assert done.stderr == b""
         words = done.stdout.decode("ascii")
         signs[done.returncode] = re.search(r"^  (\S) ", words, re.MULTILINE)[1]
@@ -212,10 +234,13 @@ def test_what_is_all_but_certain_is_not_called_certain():
     assert list(map(phrases.sure, made)) == ["over 99.9% sure", "100.0% sure", "84.8% sure"]
 
 
-@pytest.mark.parametrize("vectorizer", [CountVectorizer(), TfidfVectorizer()], ids=["network", "bag"])
+@pytest.mark.parametrize(
+    "vectorizer", [CountVectorizer(), TfidfVectorizer()], ids=["network", "bag"]
+)
 def test_a_model_without_probabilities_has_a_margin_and_is_not_sure(vectorizer):
     """The softmax of an SVM's two scores is no probability of anything."""
-    texts, labels = ["good film", "fine film", "bad film", "poor film"], ["yes", "yes", "no", "no"]
+    texts = ["good film", "fine film", "bad film", "poor film"]
+    labels = ["yes", "yes", "no", "no"]
     pipeline = make_pipeline(vectorizer, LinearSVC()).fit(texts, labels)
     clf = sf.from_sklearn(pipeline)
     (margin,) = pipeline.decision_function(["a good film"])
@@ -227,7 +252,9 @@ def test_a_model_without_probabilities_has_a_margin_and_is_not_sure(vectorizer):
 def test_no_line_of_a_table_ends_in_spaces(classifier):
     for settings in ({}, {"force_terminal": True, "color_system": "standard"}):
         console = Console(file=io.StringIO(), width=60, **settings)
-        terminal.show_words(console, "film", {"nearest words": ["movie", "picture"] * 20, "group": ["a"]})
+        terminal.show_words(
+            console, "film", {"nearest words": ["movie", "picture"] * 20, "group": ["a"]}
+        )
         auditors.show_profile(console, sf.profile(classifier, TEXT, sf.KNNBox, [5, 120]))
         lines = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue()).split("\n")
         assert len(lines) > 8

@@ -1,4 +1,6 @@
-"""What is said: every sentence, badge and price is true of the question that was asked, and of nothing more."""
+"""What is said: every sentence, badge and price is true of the question that was asked, and of
+nothing more.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from suffice.render import details, guarantee, phrases, terminal, verdicts
 from suffice.sets.table import command_options
 from suffice.verbs import prefer
 from suffice.verbs.explain import explained
-from suffice.verbs.prefer import carries_little
+from suffice.verbs.prefer import is_low_content
 from suffice.verbs.question import Question
 from suffice.verbs.wording import quoted, together
 
@@ -62,7 +64,9 @@ def everywhere(classifier: sf.Classifier, result: sf.Explanation) -> list[str]:
 
 
 def test_words_asked_for_and_left_out_are_in_every_headline_badge_and_price(sst):
-    result = sf.explain(sst, TEXT, perturbation=sf.Deletion(), include=["film"], exclude=["beautifully"])
+    result = sf.explain(
+        sst, TEXT, perturbation=sf.Deletion(), include=["film"], exclude=["beautifully"]
+    )
     wish = "that holds 'film' and does without 'beautifully'"
     assert result.status == "optimal"
     assert phrases.headline(result).endswith(f"enough, in a set {wish}")
@@ -77,7 +81,9 @@ def test_equally_cheap_sets_are_counted_among_those_that_were_asked_for(sst):
     text = "A gripping, beautifully acted film"
     wished = sf.explain(sst, text, perturbation=sf.KNNBox(120), include=["film"])
     assert phrases.equals(wished).startswith("For a set that holds 'film': ")
-    assert not phrases.equals(sf.explain(sst, text, perturbation=sf.KNNBox(120))).startswith("For a set")
+    assert not phrases.equals(sf.explain(sst, text, perturbation=sf.KNNBox(120))).startswith(
+        "For a set"
+    )
 
 
 def test_without_a_wish_nothing_is_said_of_one(sst):
@@ -87,7 +93,9 @@ def test_without_a_wish_nothing_is_said_of_one(sst):
 
 
 def test_all_words_are_called_needed_only_where_no_wish_forced_them_in(sst):
-    result = sf.explain(sst, "a dull film", perturbation=sf.Deletion(), include=["a", "dull", "film"])
+    result = sf.explain(
+        sst, "a dull film", perturbation=sf.Deletion(), include=["a", "dull", "film"]
+    )
     assert "are needed" not in phrases.headline(result)
 
 
@@ -100,9 +108,13 @@ def test_a_word_that_occurs_twice_is_named_with_its_position(sst):
 
 def test_a_limit_on_how_many_words_change_is_in_the_meaning(sst):
     result = sf.explain(sst, TEXT, perturbation=sf.Deletion())
-    limited = replace(result, meta={**result.meta, "perturbation": sf.Deletion(at_most=2).to_dict()})
+    limited = replace(
+        result, meta={**result.meta, "perturbation": sf.Deletion(at_most=2).to_dict()}
+    )
     assert "no allowed change of up to 2 of the others can change" in phrases.meaning(limited)
-    assert "All free words may change at once" not in dict(guarantee.scope(limited))["What may change"]
+    assert (
+        "All free words may change at once" not in dict(guarantee.scope(limited))["What may change"]
+    )
     empty = replace(limited, positions=(), words=())
     assert "whatever allowed change of up to 2 of the words is made" in str(empty)
     single = replace(result, meta={**result.meta, "perturbation": sf.Deletion(at_most=1).to_dict()})
@@ -120,7 +132,9 @@ def test_words_are_called_needed_only_where_every_explanation_holds_them(seed):
         everyone = all(detail.position in held for held in judge.explanations())
         assert not detail.needed or everyone
         if detail.position in result.positions:
-            assert details.standing(result, detail).startswith("needed" if detail.needed else "in this set")
+            assert details.standing(result, detail).startswith(
+                "needed" if detail.needed else "in this set"
+            )
 
 
 def test_some_words_are_needed_and_some_are_not():
@@ -146,14 +160,23 @@ def test_with_an_exclusion_needed_is_about_the_sets_that_keep_to_it(seed):
 # --- texts as evidence ---
 
 
-@pytest.mark.parametrize("perturbation", [sf.Deletion(), sf.KNNBox(60)], ids=["deletion", "knn-box"])
+@pytest.mark.parametrize(
+    "perturbation", [sf.Deletion(), sf.KNNBox(60)], ids=["deletion", "knn-box"]
+)
 def test_a_text_is_shown_as_evidence_only_if_the_classifier_flips_on_it(sst, perturbation):
     seen = []
     for text in TEXTS:
         result = sf.explain(sst, text, perturbation=perturbation)
-        seen += [(result.label, detail.flip.text) for detail in result.details if detail.flip is not None]
+        seen += [
+            (result.label, detail.flip.text) for detail in result.details if detail.flip is not None
+        ]
         seen.append((result.label, sf.contrast(sst, text, perturbation=perturbation).flipped_text))
-        seen.append((result.label, sf.bias(sst, text, range(4), perturbation=perturbation).to_dict()["changed_text"]))
+        seen.append(
+            (
+                result.label,
+                sf.bias(sst, text, range(4), perturbation=perturbation).to_dict()["changed_text"],
+            )
+        )
     told = [(label, text) for label, text in seen if text is not None]
     assert len(told) >= 3
     assert len(told) < len(seen)  # the rewritten texts that keep their label are not shown
@@ -162,24 +185,34 @@ def test_a_text_is_shown_as_evidence_only_if_the_classifier_flips_on_it(sst, per
 
 def test_that_several_words_move_a_little_is_said_once():
     judge = sf.load("sentiment")
-    alone = sf.contrast(judge, "A dull film that Works The end", perturbation=sf.EpsilonBall(0.05), seconds=5)
+    alone = sf.contrast(
+        judge, "A dull film that Works The end", perturbation=sf.EpsilonBall(0.05), seconds=5
+    )
     assert alone.change == "'A', 'dull', 'film', 'that', 'Works', 'The' and 'end' move a little"
     assert details.witness(alone.text, alone.flip).count("a little") == 1
-    moves = [("'a'", "moves a little"), ("'b'", "is removed"), ("'c'", "moves a little"), ("'d'", "moves towards 'e'")]
+    moves = [
+        ("'a'", "moves a little"),
+        ("'b'", "is removed"),
+        ("'c'", "moves a little"),
+        ("'d'", "moves towards 'e'"),
+    ]
     assert together(moves) == "'b' is removed, 'd' moves towards 'e'; 'a' and 'c' move a little"
     assert together(moves[:2]) == "'a' moves a little, 'b' is removed"
     assert together([]) == ""
 
 
 def test_a_word_with_a_capital_letter_does_not_move_towards_itself():
-    found = sf.contrast(sf.load("sentiment"), "A DULL film that Works THE end", perturbation=sf.EpsilonBall(0.05))
+    found = sf.contrast(
+        sf.load("sentiment"), "A DULL film that Works THE end", perturbation=sf.EpsilonBall(0.05)
+    )
     assert {"dull", "works", "the"} <= set(found.flip.words)
     assert "towards" not in found.change + details.witness(found.text, found.flip)
 
 
 @pytest.mark.parametrize("sign", ["\u200d", "\ufe0f", "\u200b", "\u00ad", "\u2060", "\u202e"])
 def test_a_word_of_signs_that_nobody_sees_is_named_by_their_code_points(sign):
-    judge, name = sf.load("sentiment"), f"'U+{ord(sign):04X}'"
+    judge = sf.load("sentiment")
+    name = f"'U+{ord(sign):04X}'"
     text = judge.read(f"fun {sign} film")
     assert text.words[1].text == sign
     assert name in "".join(guarantee.notes(text))
@@ -201,7 +234,11 @@ def test_where_a_word_lies_in_a_box_its_text_is_called_an_illustration(sst):
     told = [result for result in found if result.flipped_text is not None]
     assert told
     assert all("as an illustration" in str(result) for result in told)
-    assert all("moves towards" in str(result) for result in found if result.flip and result.flipped_text is None)
+    assert all(
+        "moves towards" in str(result)
+        for result in found
+        if result.flip and result.flipped_text is None
+    )
 
 
 def test_removed_words_leave_a_text_that_reads_well(sst):
@@ -219,14 +256,24 @@ def test_padding_is_never_shown_to_people(sst):
             result = sf.explain(sst, text, perturbation=perturbation)
             flip = sf.contrast(sst, text, perturbation=perturbation)
             bias = sf.bias(sst, text, range(6), perturbation=perturbation)
-            said = [*everywhere(sst, result), str(flip), flip._repr_html_(), str(bias), bias._repr_html_()]
+            said = [
+                *everywhere(sst, result),
+                str(flip),
+                flip._repr_html_(),
+                str(bias),
+                bias._repr_html_(),
+            ]
             assert not [one for one in said if "<PAD>" in one or "&lt;PAD&gt;" in one]
-            assert not {"<PAD>"} & {option for detail in result.details for option in detail.options}
+            assert not {"<PAD>"} & {
+                option for detail in result.details for option in detail.options
+            }
 
 
 def test_words_stand_in_quotes(sst):
     found = sf.contrast(sst, "the plot is thin", perturbation=sf.WordSwap({"thin": ["rich"]}))
-    assert str(found).startswith("Changing 'thin' turns 'negative' into 'positive', and no cheaper set does (")
+    assert str(found).startswith(
+        "Changing 'thin' turns 'negative' into 'positive', and no cheaper set does ("
+    )
     result = sf.explain(sst, "no sense .", perturbation=sf.Deletion(), include=["sense", "."])
     assert "'sense' and '.'." in str(result)
 
@@ -239,7 +286,10 @@ NOTHING = {
     "eps": (sf.EpsilonBall(0), "within a radius of 0 no word may change"),
     "swaps": (sf.WordSwap({"elsewhere": ["nowhere"]}), "no word of the text has a substitute"),
     "same": (sf.WordSwap({"film": ["film"]}), "no word of the text has a substitute"),
-    "unknown": (sf.WordSwap({"film": ["zzyzx", "qwxq"]}), "no substitute is in the classifier's vocabulary"),
+    "unknown": (
+        sf.WordSwap({"film": ["zzyzx", "qwxq"]}),
+        "no substitute is in the classifier's vocabulary",
+    ),
 }
 
 
@@ -263,7 +313,9 @@ def test_substitutes_outside_the_vocabulary_are_listed(sst):
     swaps = sf.WordSwap({"film": ["movie", "zzyzx"], "gripping": ["qwxq"], "absent": ["zzz"]})
     result = sf.explain(sst, "a gripping film", perturbation=swaps)
     assert result.meta["unknown_substitutes"] == ["qwxq", "zzyzx"]
-    assert all("read as unknown words: qwxq, zzyzx." in said for said in everywhere(sst, result)[1:])
+    assert all(
+        "read as unknown words: qwxq, zzyzx." in said for said in everywhere(sst, result)[1:]
+    )
     assert "nothing" not in result.meta
 
 
@@ -280,7 +332,9 @@ def test_without_the_checker_nothing_is_called_proved(sst):
 
 
 def test_the_answer_of_a_solver_is_called_by_its_name(tiny):
-    result = sf.explain(tiny, ["word1", "word2", "word3"], perturbation=sf.KNNBox(3), oracle="milp", method="msa")
+    result = sf.explain(
+        tiny, ["word1", "word2", "word3"], perturbation=sf.KNNBox(3), oracle="milp", method="msa"
+    )
     assert result.status == "optimal"
     assert not result.meta["checked"]
     assert "according to HiGHS, not checked" in str(result)
@@ -289,12 +343,18 @@ def test_the_answer_of_a_solver_is_called_by_its_name(tiny):
 
 
 def test_a_method_that_proves_less_is_named_for_the_rest(tiny):
-    found = [sf.explain(tiny, make_text(seed), perturbation=sf.KNNBox(5), method="msa") for seed in range(6)]
+    found = [
+        sf.explain(tiny, make_text(seed), perturbation=sf.KNNBox(5), method="msa")
+        for seed in range(6)
+    ]
     some = [result for result in found if result.positions]
     assert some
     for result in some:
         assert "suffice for" in str(result)
-        assert "(proved), and no cheaper set does (according to the method msa, not checked)" in str(result)
+        assert (
+            "(proved), and no cheaper set does (according to the method msa, not checked)"
+            in str(result)
+        )
         assert phrases.badge(result)[0] == "warn"
     for result in found:
         if not result.positions:  # nothing is cheaper than nothing
@@ -340,22 +400,45 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED.keys())
-@pytest.mark.parametrize("text", ["word1 word4 word1", ["word1", "word4", "Word1"]], ids=["string", "list"])
+@pytest.mark.parametrize(
+    "text", ["word1 word4 word1", ["word1", "word4", "Word1"]], ids=["string", "list"]
+)
 def test_the_report_holds_exactly_the_question_that_was_asked(tiny, asked, text):
     center = tiny.embed(tiny.read(text))
     given = (
-        {**asked, "perturbation": sf.Boxes(center - 0.1, center + 0.1)} if asked["perturbation"] == "boxes" else asked
+        {**asked, "perturbation": sf.Boxes(center - 0.1, center + 0.1)}
+        if asked["perturbation"] == "boxes"
+        else asked
     )
     result = sf.explain(tiny, text, **given)
     again = sf.Explanation.from_json(result.to_json())
-    link = re.search(r'download="question.json" href="data:application/json;charset=utf-8,([^"]*)"', again.to_html())
+    link = re.search(
+        r'download="question.json" href="data:application/json;charset=utf-8,([^"]*)"',
+        again.to_html(),
+    )
     question = Question.from_dict(json.loads(unquote(link.group(1))), tiny)
     repeated = explained(question)
     assert repeated.text.tokens == result.text.tokens
     assert question.to_dict() == result.question
-    assert (repeated.status, repeated.positions, repeated.cost) == (result.status, result.positions, result.cost)
-    same = ("perturbation", "cost", "include", "exclude", "padding", "method", "oracle", "seed", "prefer")
-    assert {key: repeated.meta.get(key) for key in same} == {key: result.meta.get(key) for key in same}
+    assert (repeated.status, repeated.positions, repeated.cost) == (
+        result.status,
+        result.positions,
+        result.cost,
+    )
+    same = (
+        "perturbation",
+        "cost",
+        "include",
+        "exclude",
+        "padding",
+        "method",
+        "oracle",
+        "seed",
+        "prefer",
+    )
+    assert {key: repeated.meta.get(key) for key in same} == {
+        key: result.meta.get(key) for key in same
+    }
 
 
 # --- equals ---
@@ -365,11 +448,14 @@ def test_the_report_holds_exactly_the_question_that_was_asked(tiny, asked, text)
 def test_alternatives_are_exactly_the_equally_cheap_sets(seed):
     judge = Judge(seed, classes=2 + seed % 2)
     result = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation)
-    found, expected = result.alternatives, judge.optimal()
+    found = result.alternatives
+    expected = judge.optimal()
     assert found.complete
     assert list(found.sets) == sorted(expected)
     assert found.count == len(expected)
-    assert [word.position for word in found.in_all] == [i for i in range(4) if all(i in held for held in expected)]
+    assert [word.position for word in found.in_all] == [
+        i for i in range(4) if all(i in held for held in expected)
+    ]
     somewhere = {i for held in expected for i in held} - {word.position for word in found.in_all}
     assert {word.position for word in found.in_some} == somewhere
     if len(expected) > 1:
@@ -399,8 +485,12 @@ def test_more_sets_than_the_limit_are_not_called_all(monkeypatch):
 def test_content_words_are_preferred_among_equals(sst):
     """Two words that count the same: the one that means something is taken, wherever it stands."""
     table = np.zeros((5, 1))
-    table[2], table[3] = 1.0, 1.0  # "the" and "good"
-    either = sf.Network.dense([(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), np.array([0.5, 0.0]))])
+    # "the" and "good"
+    table[2] = 1.0
+    table[3] = 1.0
+    either = sf.Network.dense(
+        [(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]), np.array([0.5, 0.0]))]
+    )
     words = ["<PAD>", "<UNK>", "the", "good", "film"]
     classifier = sf.Classifier(either, table, words, ["negative", "positive"], 3)
     for text in (["the", "good", "film"], ["good", "film", "the"]):
@@ -409,12 +499,16 @@ def test_content_words_are_preferred_among_equals(sst):
         assert result.alternatives.count == 2
         assert result.meta["checked"]
         assert result.proved
-    asked = sf.explain(classifier, ["the", "good", "film"], perturbation=sf.Deletion(), include=["the"])
+    asked = sf.explain(
+        classifier, ["the", "good", "film"], perturbation=sf.Deletion(), include=["the"]
+    )
     assert [word.text for word in asked.words] == ["the"]
 
 
 def test_of_two_content_words_the_one_that_says_more_by_itself_is_preferred():
-    """Either is enough. A bad substitute makes the weaker word matter more here, but does not make it say more."""
+    """Either is enough. A bad substitute makes the weaker word matter more here, but does not make
+    it say more.
+    """
     table = np.array([[0.0], [0.0], [1.0], [2.0], [-1.2]])
     either = sf.Network.dense([(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.0]))])
     words = ["<PAD>", "<UNK>", "warm", "lovely", "cold"]
@@ -426,16 +520,23 @@ def test_of_two_content_words_the_one_that_says_more_by_itself_is_preferred():
 
 
 @pytest.mark.parametrize("seed", [15, 38, 41, 44, 54])
-def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_enough(seed, monkeypatch):
-    """Without more work the weaker word stays; with it another set is taken, enough by every text and no dearer."""
+def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_enough(
+    seed, monkeypatch
+):
+    """Without more work the weaker word stays; with it another set is taken, enough by every text
+    and no dearer.
+    """
     rng = np.random.default_rng(seed)
     table = np.vstack([np.zeros((2, 4)), rng.normal(size=(7, 4))])
-    inner, outer = rng.normal(size=(8, 4)), rng.normal(size=(2, 8))
+    inner = rng.normal(size=(8, 4))
+    outer = rng.normal(size=(2, 8))
     network = sf.Network.dense([(np.tile(inner, 7), np.zeros(8)), (outer, np.zeros(2))])
     words = [f"word{i}" for i in range(7)]
-    classifier = sf.Classifier(network, table, ["<PAD>", "<UNK>", *words], ["negative", "positive"], 7)
+    classifier = sf.Classifier(
+        network, table, ["<PAD>", "<UNK>", *words], ["negative", "positive"], 7
+    )
     result = sf.explain(classifier, words, perturbation=sf.Deletion())
-    monkeypatch.setattr("suffice.verbs.prefer.LESS_EFFORT", 0)
+    monkeypatch.setattr("suffice.verbs.prefer.CONTENT_WORD_SUBPROBLEMS", 0)
     weaker = sf.explain(classifier, words, perturbation=sf.Deletion())
     assert len(result.positions) == len(weaker.positions)
     assert result.positions != weaker.positions
@@ -446,8 +547,10 @@ def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_
 
 
 def test_words_that_deny_are_not_stop_words():
-    assert all(carries_little(word) for word in ("the", "It's", ",", "...", "of"))
-    assert not any(carries_little(word) for word in ("not", "never", "no", "n't", "good", "without", "7"))
+    assert all(is_low_content(word) for word in ("the", "It's", ",", "...", "of"))
+    assert not any(
+        is_low_content(word) for word in ("not", "never", "no", "n't", "good", "without", "7")
+    )
 
 
 def test_a_walk_looks_at_no_more_exchanges_than_are_worth_it(sst, monkeypatch):
@@ -520,7 +623,11 @@ def test_the_larger_set_fits_the_question(sst, perturbation):
 def test_where_every_word_is_needed_a_smaller_set_is_named_that_leaves_some_out(perturbation):
     asked = ((make_classifier(seed), make_text(seed)) for seed in range(60))
     found = [(one, text, sf.explain(one, text, perturbation=perturbation)) for one, text in asked]
-    whole = [(one, text, result) for one, text, result in found if len(result.positions) == len(result.text.words) > 1]
+    whole = [
+        (one, text, result)
+        for one, text, result in found
+        if len(result.positions) == len(result.text.words) > 1
+    ]
     named = [(one, text, result) for one, text, result in whole if result.further is not None]
     assert named
     for one, text, result in named:
@@ -539,8 +646,14 @@ def test_where_most_words_are_held_the_limit_of_one_change_at_a_time_is_named(ss
     assert 5 <= len(result.positions) < 10
     assert found.perturbation == sf.KNNBox(50, at_most=1)
     places = range(10)
-    free = [i for i in places if sf.is_robust(sst, text, [j for j in places if j != i], perturbation=sf.KNNBox(50))]
-    assert (f"{10 - len(free)} of 10 words" if len(free) < 10 else "no word is needed") in found.seen
+    free = [
+        i
+        for i in places
+        if sf.is_robust(sst, text, [j for j in places if j != i], perturbation=sf.KNNBox(50))
+    ]
+    assert (
+        f"{10 - len(free)} of 10 words" if len(free) < 10 else "no word is needed"
+    ) in found.seen
     assert "--knn-box 50 --at-most 1" in shown(sst, result)
 
 
@@ -564,7 +677,12 @@ def test_the_repr_of_every_answer_is_one_short_line(sst):
         sf.is_robust(sst, text, [0], **asked),
         sf.is_robust(sst, text, range(20), **asked),
     ]
-    parts = [answers[0].mistake, answers[0].alternatives, answers[1].flip, Question(sst, text, **asked)]
+    parts = [
+        answers[0].mistake,
+        answers[0].alternatives,
+        answers[1].flip,
+        Question(sst, text, **asked),
+    ]
     for answer in (*answers, *parts):
         assert "\n" not in repr(answer)
         assert len(repr(answer)) < 200, type(answer)
@@ -579,12 +697,20 @@ def _other(classifier: sf.Classifier, text: str) -> str:
 
 def test_padding_in_a_set_is_not_counted_as_words_of_the_text():
     result = sf.explain(
-        sf.load("sst-cnn25"), "the plot is thin", perturbation=sf.EpsilonBall(1.0), padding="feature", seconds=5
+        sf.load("sst-cnn25"),
+        "the plot is thin",
+        perturbation=sf.EpsilonBall(1.0),
+        padding="feature",
+        seconds=5,
     )
-    words, padding = len(result.words), len(result.positions) - len(result.words)
+    words = len(result.words)
+    padding = len(result.positions) - len(result.words)
     assert padding > 0
     for said in (str(result), phrases.headline(result)):
-        assert f"{words} of 4 words and {padding} positions of padding" in said or result.status == "unknown"
+        assert (
+            f"{words} of 4 words and {padding} positions of padding" in said
+            or result.status == "unknown"
+        )
         assert "All" not in said
     assert "every word stays" not in phrases.meaning(result)
 
@@ -611,8 +737,12 @@ STRANGE = sf.WordSwap({"superb": ["qwxq"]})
 
 @pytest.mark.parametrize("perturbation", [STRANGE, sf.KNNBox(0), sf.WordSwap({"film": ["movie"]})])
 def test_no_verb_calls_it_proved_that_nothing_could_happen(sst, perturbation):
-    flip, shares = (verb(sst, SUPERB, perturbation=perturbation) for verb in (sf.contrast, sf.attribute))
-    guarded, mended = (verb(sst, SUPERB, ["superb"], perturbation=perturbation) for verb in (sf.bias, sf.repair))
+    flip, shares = (
+        verb(sst, SUPERB, perturbation=perturbation) for verb in (sf.contrast, sf.attribute)
+    )
+    guarded, mended = (
+        verb(sst, SUPERB, ["superb"], perturbation=perturbation) for verb in (sf.bias, sf.repair)
+    )
     assert all(str(one).startswith("Nothing to prove: ") for one in (flip, shares))
     assert (guarded.status, str(guarded).partition(":")[0]) == ("unknown", "Nothing was tested")
     assert "nothing" not in mended.meta or str(mended).startswith("Nothing to prove: ")
@@ -622,7 +752,9 @@ def test_no_verb_calls_it_proved_that_nothing_could_happen(sst, perturbation):
 
 
 def test_a_black_box_whose_words_cannot_change_proves_nothing():
-    box = sf.from_function(lambda texts: np.tile([0.9, 0.1], (len(texts), 1)), labels=["a", "b"], name="same")
+    box = sf.from_function(
+        lambda texts: np.tile([0.9, 0.1], (len(texts), 1)), labels=["a", "b"], name="same"
+    )
     result = sf.explain(box, "never late", perturbation=sf.WordSwap({"film": ["movie"]}))
     assert phrases.badge(result)[0] == "warn"
     assert phrases.headline(result) == "Nothing to prove"
@@ -641,17 +773,22 @@ def test_what_was_asked_of_the_sets_is_in_an_attribution(sst):
 
 
 def test_a_price_keeps_names_and_words_as_they_are_written(sst):
-    result = sf.explain(sst, SUPERB.replace("plot", "Plot"), perturbation=sf.Deletion(), include=["Plot"])
+    result = sf.explain(
+        sst, SUPERB.replace("plot", "Plot"), perturbation=sf.Deletion(), include=["Plot"]
+    )
     said = " ".join(shown(sst, result).split())
     assert "Cost 3, the least possible of a set that holds 'Plot'." in said
     none = sf.explain(sst, SUPERB, perturbation=sf.Deletion(), exclude=["plot"])
-    assert "There is no such set, whatever the cost. Certificate" in " ".join(shown(sst, none).split())
+    assert "There is no such set, whatever the cost. Certificate" in " ".join(
+        shown(sst, none).split()
+    )
 
 
 def test_a_word_that_stands_twice_is_told_apart_or_named_once(sst):
     result = sf.explain(sst, SUPERB, perturbation=sf.Deletion())
     assert phrases.equals(result).endswith(
-        ": 'plot' and 'thin' in all of them, 'the' (positions 0 and 5), 'is' (positions 2 and 7) and 'acting' in some."
+        ": 'plot' and 'thin' in all of them, 'the' (positions 0 and 5), 'is' (positions 2 and "
+        "7) and 'acting' in some."
     )
     one = sf.explain(sst, SUPERB, perturbation=sf.Deletion(), include=[2])
     assert "'is' (position 2)" in str(one)
@@ -666,20 +803,31 @@ def test_one_word_suffices_and_two_suffice(sst):
 
 
 def test_of_a_bias_the_protected_words_are_those_that_may_change(sst):
-    found = sf.bias(sst, "she gave a fine performance", ["she"], perturbation=sf.RemoveOrSwap({"fine": ["good"]}))
+    found = sf.bias(
+        sst,
+        "she gave a fine performance",
+        ["she"],
+        perturbation=sf.RemoveOrSwap({"fine": ["good"]}),
+    )
     said = guarantee.allowed_in(found.meta, found.text)
     assert said == "A protected word may be blanked (no protected word has a substitute)."
 
 
 def test_a_certificate_about_another_text_names_it_without_padding(sst):
     result = sf.explain(sst, SUPERB, perturbation=sf.Deletion())
-    with pytest.raises(sf.Rejected, match=r"another text: 'the plot is thin but the acting is superb'$"):
+    with pytest.raises(
+        sf.Rejected, match=r"another text: 'the plot is thin but the acting is superb'$"
+    ):
         sf.check(result.certificate, sst, text="the plot is thin")
 
 
 def test_a_next_command_asks_for_the_same_words_or_is_left_out(sst):
-    """On a command line a word stands for all its places: one place of two cannot be named there."""
-    both, one = (sf.explain(sst, SUPERB, perturbation=sf.KNNBox(10), include=held) for held in (["the"], [0]))
+    """On a command line a word stands for all its places: one place of two cannot be
+    named there.
+    """
+    both, one = (
+        sf.explain(sst, SUPERB, perturbation=sf.KNNBox(10), include=held) for held in (["the"], [0])
+    )
     assert phrases.next_question(both)[1].endswith("--at-most 1 --include the")
     assert phrases.next_question(one)[0].startswith("A quick look: ")
     assert phrases.next_question(one)[1] == ""
@@ -694,12 +842,16 @@ def test_a_batch_counts_the_texts_with_nothing_to_prove(sst):
 
 def even(texts: list[str]) -> list[list[float]]:
     """Positive with "good" in it; without, a tie as long as "film" is there."""
-    return [[1.0, 2.0] if "good" in text else [1.0, 1.0] if "film" in text else [2.0, 1.0] for text in texts]
+    return [
+        [1.0, 2.0] if "good" in text else [1.0, 1.0] if "film" in text else [2.0, 1.0]
+        for text in texts
+    ]
 
 
 def test_a_change_that_only_ties_is_never_said_to_win() -> None:
     judge = sf.from_function(even, ["down", "up"], "even")
-    once, text = sf.Deletion(at_most=1), "a good film"
+    once = sf.Deletion(at_most=1)
+    text = "a good film"
     kept = sf.explain(judge, text, perturbation=once)
     without = sf.explain(judge, text, perturbation=once, exclude=["good"])
     repaired = sf.repair(judge, text, [0], perturbation=once)
@@ -707,7 +859,9 @@ def test_a_change_that_only_ties_is_never_said_to_win() -> None:
         assert "tie" in said
         assert not re.search(r"into|become 'down'|→ down", said)
     lost = sf.explain(judge, "a good tale", perturbation=once, exclude=["good"])
-    assert phrases.meaning(lost) == "Changing only the excluded words already turns “up” into “down”."
+    assert (
+        phrases.meaning(lost) == "Changing only the excluded words already turns “up” into “down”."
+    )
 
 
 @pytest.mark.parametrize("verb", [sf.explain, sf.contrast, sf.attribute])
@@ -715,7 +869,8 @@ def test_that_words_could_only_become_unknown_is_no_reason_that_the_label_stays(
     """It stays, and that was proved; with other unknown words it might not."""
     found = verb(sf.load("sentiment"), "a good film", perturbation=sf.WordSwap({"good": ["zzxqy"]}))
     assert str(found) == (
-        "Nothing to prove: no substitute is in the classifier's vocabulary: words could only become unknown ones, and "
+        "Nothing to prove: no substitute is in the classifier's vocabulary: words could only "
+        "become unknown ones, and "
         "the label 'positive' stays."
     )
     if isinstance(found, sf.Explanation):
@@ -724,9 +879,14 @@ def test_that_words_could_only_become_unknown_is_no_reason_that_the_label_stays(
 
 def test_a_quick_look_that_saw_a_tie_does_not_speak_of_another_label():
     """Without any word both labels have the same score."""
-    found = sf.explain(sf.load("sentiment"), "a quiet , moving film", perturbation=sf.Deletion(at_most=2))
+    found = sf.explain(
+        sf.load("sentiment"), "a quiet , moving film", perturbation=sf.Deletion(at_most=2)
+    )
     assert (found.positions, found.status) == ((), "optimal")
-    assert "may change at once, 'negative' can reach 'positive' (a tie): some word is needed" in found.further.seen
+    assert (
+        "may change at once, 'negative' can reach 'positive' (a tie): some word is needed"
+        in found.further.seen
+    )
 
 
 def test_a_quick_look_at_a_black_box_that_saw_a_tie_says_so():
@@ -741,7 +901,9 @@ def test_a_quick_look_at_a_black_box_that_saw_a_tie_says_so():
 
 
 def test_a_norm_is_named_as_people_name_it():
-    found = sf.explain(sf.load("sst-fc25"), "a gorgeous film", perturbation=sf.EpsilonBall(0.001, 2.0))
+    found = sf.explain(
+        sf.load("sst-fc25"), "a gorgeous film", perturbation=sf.EpsilonBall(0.001, 2.0)
+    )
     assert "in the 2-norm." in guarantee.allowed(found.meta["perturbation"])
     assert "'--norm', '2'" in str(command_options(found.meta["perturbation"]))
 
@@ -759,7 +921,11 @@ def test_a_list_has_as_many_places_as_the_count_before_it_says(sst):
     for text in TEXTS:
         found = sf.explain(sst, text)
         listed = str(found).rsplit(": ", 1)[-1] if found.positions else ""
-        places = [int(i) for some in re.findall(r"positions? ([\d, and]+)", listed) for i in re.findall(r"\d+", some)]
+        places = [
+            int(i)
+            for some in re.findall(r"positions? ([\d, and]+)", listed)
+            for i in re.findall(r"\d+", some)
+        ]
         single = len(re.findall(r"'[^']+'(?! \(position)", listed))
         assert len(places) + single == len(found.positions)
 
@@ -768,17 +934,25 @@ def test_a_list_has_as_many_places_as_the_count_before_it_says(sst):
 
 
 def test_a_word_that_only_a_substitute_makes_needed_says_so():
-    clf, text = sf.load("sentiment"), "a thin but great film"
+    clf = sf.load("sentiment")
+    text = "a thin but great film"
     found = sf.explain(clf, text)
     (thin,) = [one for one in found.details if one.position == 1]
     assert thin.swapped
-    assert "Only what 'thin' may become does that: could it only be blanked, the others would be enough (proved)." in (
-        details.reason(found, thin)
-    )
-    swaps = {word: others for word, others in found.meta["perturbation"]["swaps"].items() if word != "thin"}
+    assert (
+        "Only what 'thin' may become does that: could it only be blanked, the others would be "
+        "enough (proved)."
+    ) in (details.reason(found, thin))
+    swaps = {
+        word: others
+        for word, others in found.meta["perturbation"]["swaps"].items()
+        if word != "thin"
+    }
     others = [i for i in found.positions if i != 1]
     assert sf.is_robust(clf, text, others, perturbation=sf.RemoveOrSwap(swaps))
-    assert not sf.is_robust(clf, text, others, perturbation=sf.RemoveOrSwap(found.meta["perturbation"]["swaps"]))
+    assert not sf.is_robust(
+        clf, text, others, perturbation=sf.RemoveOrSwap(found.meta["perturbation"]["swaps"])
+    )
 
 
 def judging(texts):
@@ -800,9 +974,15 @@ def test_so_does_one_of_a_program_that_is_asked_unless_texts_cost_money():
 def test_nothing_is_said_where_the_same_word_would_lose_its_substitutes_elsewhere_too():
     program = sf.from_function(judging, ["bad", "good"], name="judging")
     found = sf.explain(
-        program, "thin thin great", perturbation=sf.RemoveOrSwap({"thin": ["slender"]}), exclude=[], include=[]
+        program,
+        "thin thin great",
+        perturbation=sf.RemoveOrSwap({"thin": ["slender"]}),
+        exclude=[],
+        include=[],
     )
-    assert all(one.swapped for one in found.details[:2]) == all(i in found.positions for i in (0, 1))
+    assert all(one.swapped for one in found.details[:2]) == all(
+        i in found.positions for i in (0, 1)
+    )
 
 
 def test_a_word_whose_going_flips_the_label_is_not_said_to_need_its_substitutes(sst):
@@ -810,6 +990,10 @@ def test_a_word_whose_going_flips_the_label_is_not_said_to_need_its_substitutes(
         found = sf.explain(sst, text)
         listed = found.meta["perturbation"]["swaps"]
         for one in (one for one in found.details if one.swapped):
-            less = {word: others for word, others in listed.items() if word != found.text.tokens[one.position]}
+            less = {
+                word: others
+                for word, others in listed.items()
+                if word != found.text.tokens[one.position]
+            }
             rest = [i for i in found.positions if i != one.position]
             assert sf.is_robust(sst, text, rest, perturbation=sf.RemoveOrSwap(less))

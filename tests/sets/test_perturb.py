@@ -1,4 +1,6 @@
-"""Perturbation sets: support, minimiser, membership and samples agree, and agree with naive loops."""
+"""Perturbation sets: support, minimiser, membership and samples agree, and agree with
+naive loops.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,27 @@ from suffice.errors import InputError
 from suffice.model.classifier import Classifier
 from suffice.model.text import Text
 from suffice.proof.check import sets as check_sets
-from suffice.sets import neighbours
-from suffice.sets.perturbations import Boxes, Deletion, EpsilonBall, KNNBox, KNNHull, Perturbation, WordSwap
+from suffice.sets import nearest
+from suffice.sets.perturbations import (
+    Boxes,
+    Deletion,
+    EpsilonBall,
+    KNNBox,
+    KNNHull,
+    Perturbation,
+    WordSwap,
+)
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.table import from_dict
 
 SOME = settings(max_examples=40)
 WORDS = 8
-SWAPS = {"word0": ["word1", "word2", "word3"], "word1": ["word5"], "nowhere": ["word2"], "word4": []}
+SWAPS = {
+    "word0": ["word1", "word2", "word3"],
+    "word1": ["word5"],
+    "nowhere": ["word2"],
+    "word4": [],
+}
 
 
 def boxes_around(classifier: Classifier, text: Text, seed: int) -> Boxes:
@@ -108,7 +123,9 @@ def test_the_support_is_attained_at_a_minimiser_that_is_a_member(kind, seed, dim
     assert points.shape == rows.shape
     assert region.contains(points).all()
     scale = 1 + np.abs(rows).max()
-    np.testing.assert_allclose((rows * points).sum(-1) / scale, region.support(rows) / scale, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        (rows * points).sum(-1) / scale, region.support(rows) / scale, rtol=0, atol=1e-9
+    )
 
 
 @every_kind
@@ -117,7 +134,9 @@ def test_the_support_is_attained_at_a_minimiser_that_is_a_member(kind, seed, dim
 def test_a_position_is_movable_when_its_set_holds_another_point(kind, seed):
     _, _, region = scene(kind, seed)
     rng = np.random.default_rng(seed)
-    width = -region.support(rows := rng.normal(size=(20, *region.center.shape))) - region.support(-rows)
+    width = -region.support(rows := rng.normal(size=(20, *region.center.shape))) - region.support(
+        -rows
+    )
     assert region.movable().tolist() == (width > 1e-12).any(0).tolist()
 
 
@@ -173,7 +192,8 @@ def test_rounding_does_not_put_a_point_outside_its_ball(p, seed, radius, size):
     points = [*ball.minimiser(rng.normal(size=(3, 2, 3))), *ball.sample(rng, 3)]
     for point in points:
         assert all(
-            distance(v, x, p) <= Fraction(radius) ** (2 if p == 2 else 1) for v, x in zip(point, center, strict=True)
+            distance(v, x, p) <= Fraction(radius) ** (2 if p == 2 else 1)
+            for v, x in zip(point, center, strict=True)
         )
     assert ball.contains(np.array(points)).all()
 
@@ -206,7 +226,8 @@ def test_balls_of_higher_norm_contain_those_of_lower_norm(seed):
 
 def test_the_infinity_ball_is_a_box():
     classifier, text, _ = scene("point", seed=3)
-    ball, center = EpsilonBall(0.3).around(classifier, text), classifier.embed(text)
+    ball = EpsilonBall(0.3).around(classifier, text)
+    center = classifier.embed(text)
     box = Box(center, center - 0.3, center + 0.3)
     rows = linear_forms(3, ball)
     np.testing.assert_allclose(ball.support(rows), box.support(rows), rtol=1e-12, atol=1e-12)
@@ -229,7 +250,8 @@ def naive_neighbours(classifier: Classifier, index: int, k: int) -> list[int]:
 @SOME
 def test_nearest_words_are_those_a_naive_loop_finds(seed, k, dimension):
     classifier, text, _ = scene("point", seed, dimension)
-    box, hull = KNNBox(k).around(classifier, text), KNNHull(k).around(classifier, text)
+    box = KNNBox(k).around(classifier, text)
+    hull = KNNHull(k).around(classifier, text)
     assert isinstance(box, Box)
     assert isinstance(hull, Hull)
     for i, index in enumerate(text.indices):
@@ -248,18 +270,24 @@ def test_so_are_they_in_a_vocabulary_of_which_a_sample_is_looked_at_first(k):
     small = make_classifier(0, length=2, dimension=2, words=3)
     rng = np.random.default_rng(k)
     words = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(1500))]
-    table = rng.integers(-9, 9, size=(len(words), 2)).astype(float)  # whole numbers: many words at the same distance
+    table = rng.integers(-9, 9, size=(len(words), 2)).astype(
+        float
+    )  # whole numbers: many words at the same distance
     classifier = Classifier(small.network, table, words, small.labels, 2)
     for place in rng.choice(1500, size=8, replace=False):
         text = classifier.read(f"word{place}")
         near = [words[j] for j in naive_neighbours(classifier, text.indices[0], k)]
         assert KNNBox(k).around(classifier, text).names[0] == tuple(near)
-        assert KNNBox(k).around(classifier, text).names[0] == tuple(near)  # and when it is known already
+        assert KNNBox(k).around(classifier, text).names[0] == tuple(
+            near
+        )  # and when it is known already
 
 
 @pytest.mark.parametrize("size", [1.0, 1e6, 1e-161, 1e38])
 def test_so_are_they_where_products_say_little_of_distances(size):
-    """Far from zero, or so close to it that squares vanish: prover and checker go by sums of squares all the same."""
+    """Far from zero, or so close to it that squares vanish: prover and checker go by sums of
+    squares all the same.
+    """
     small = make_classifier(0, length=2, dimension=2, words=3)
     rng = np.random.default_rng(7)
     words = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(3000))]
@@ -268,7 +296,7 @@ def test_so_are_they_where_products_say_little_of_distances(size):
     for place in (2, 77, 3001):
         distance = (table[:, 0] - table[place, 0]) ** 2 + (table[:, 1] - table[place, 1]) ** 2
         order = [int(j) for j in np.argsort(distance, kind="stable") if j not in (0, 1, place)]
-        assert neighbours._nearest(classifier, place, [0, 1], 5).tolist() == order[:5]
+        assert nearest._nearest(classifier, place, [0, 1], 5).tolist() == order[:5]
         assert check_sets._nearest(classifier, place, 5) == order[:5]
 
 
@@ -277,13 +305,15 @@ def test_what_is_remembered_of_nearest_words_is_bounded(monkeypatch):
     texts = [classifier.read(f"word{i}") for i in range(WORDS)]
     first = [KNNBox(2).around(classifier, text).names for text in texts]
     assert len(classifier.nearest) > 4
-    monkeypatch.setattr("suffice.sets.neighbours.REMEMBERED", 3)
+    monkeypatch.setattr("suffice.sets.nearest.REMEMBERED", 3)
     assert [KNNBox(2).around(classifier, text).names for text in texts * 2] == first * 2
-    monkeypatch.setattr("suffice.sets.neighbours.FEW", 1)
+    monkeypatch.setattr("suffice.sets.nearest.FEW", 1)
     classifier.nearest.clear()
     assert [KNNBox(2).around(classifier, text).names for text in texts] == first
     assert not classifier.nearest
-    assert [KNNBox(1).around(classifier, text).names[0] for text in texts] == [names[0][:1] for names in first]
+    assert [KNNBox(1).around(classifier, text).names[0] for text in texts] == [
+        names[0][:1] for names in first
+    ]
     assert 0 < len(classifier.nearest) <= 3
 
 
@@ -308,11 +338,13 @@ def test_a_word_with_the_same_embedding_counts_as_a_neighbour():
 @SOME
 def test_boxes_and_hulls_grow_with_k(seed, k):
     classifier, text, _ = scene("point", seed)
-    small, large = KNNBox(k).around(classifier, text), KNNBox(k + 1).around(classifier, text)
+    small = KNNBox(k).around(classifier, text)
+    large = KNNBox(k + 1).around(classifier, text)
     assert (large.lower <= small.lower).all()
     assert (small.upper <= large.upper).all()
     rows = linear_forms(seed, small)
-    inner, outer = KNNHull(k).around(classifier, text), KNNHull(k + 1).around(classifier, text)
+    inner = KNNHull(k).around(classifier, text)
+    outer = KNNHull(k + 1).around(classifier, text)
     assert (outer.support(rows) <= inner.support(rows) + 1e-12).all()
 
 
@@ -320,7 +352,8 @@ def test_boxes_and_hulls_grow_with_k(seed, k):
 @SOME
 def test_the_hull_lies_in_the_box_of_the_same_k(seed, k):
     classifier, text, _ = scene("point", seed)
-    box, hull = KNNBox(k).around(classifier, text), KNNHull(k).around(classifier, text)
+    box = KNNBox(k).around(classifier, text)
+    hull = KNNHull(k).around(classifier, text)
     loose = Box(box.center, box.lower - 1e-12, box.upper + 1e-12)  # a mixture of corners is rounded
     assert loose.contains(hull.sample(np.random.default_rng(seed), 20)).all()
     rows = linear_forms(seed, box)
@@ -356,7 +389,10 @@ def test_swaps_offer_exactly_the_listed_words_at_their_embeddings(seed):
     classifier, text, region = scene("word-swap", seed)
     for i, (token, index) in enumerate(zip(text.tokens, text.indices, strict=True)):
         others = SWAPS.get(token, [])
-        expected = [classifier.table[index], *(classifier.table[classifier.lookup[o]] for o in others)]
+        expected = [
+            classifier.table[index],
+            *(classifier.table[classifier.lookup[o]] for o in others),
+        ]
         assert {tuple(p) for p in region.points[i]} == {tuple(p) for p in expected}
         assert region.names[i] == (token, *others)
         for name, point in zip(region.names[i], region.points[i], strict=False):
@@ -391,7 +427,12 @@ def test_swaps_are_found_in_any_case(key, word):
 def test_a_list_for_the_very_spelling_comes_first():
     swaps = {"word1": ["word2"], "Word1": ["word3"], "WORD4": ["word5"]}
     _, region = swapped(swaps, ["word1", "Word1", "WORD1", "word4"])
-    assert region.names == (("word1", "word2"), ("Word1", "word3"), ("WORD1", "word2"), ("word4", "word5"))
+    assert region.names == (
+        ("word1", "word2"),
+        ("Word1", "word3"),
+        ("WORD1", "word2"),
+        ("word4", "word5"),
+    )
     assert WordSwap(swaps).to_dict()["swaps"] == swaps
 
 
@@ -419,7 +460,8 @@ def test_a_choice_has_its_least_value_at_one_of_all_its_points(seed):
     _, _, region = scene("word-swap", seed)
     rows = np.random.default_rng(seed).normal(size=region.center.shape)
     totals = [
-        sum((rows[i] * point).sum() for i, point in enumerate(points)) for points in itertools.product(*region.points)
+        sum((rows[i] * point).sum() for i, point in enumerate(points))
+        for points in itertools.product(*region.points)
     ]
     assert region.support(rows).sum() == pytest.approx(min(totals), abs=1e-9)
 
@@ -430,9 +472,12 @@ def test_a_choice_has_its_least_value_at_one_of_all_its_points(seed):
 def test_boxes_that_do_not_contain_the_word_are_refused_with_the_position(tiny):
     text = tiny.read("word1 word2 word3")
     center = tiny.embed(text)
-    lower, upper = center - 1, center + 1
+    lower = center - 1
+    upper = center + 1
     lower[2, 1] = center[2, 1] + 0.5
-    with pytest.raises(InputError, match="The box at position 2 does not contain the word's own point"):
+    with pytest.raises(
+        InputError, match="The box at position 2 does not contain the word's own point"
+    ):
         Boxes(lower, upper).around(tiny, text)
 
 
@@ -462,7 +507,12 @@ def test_a_box_that_is_wide_along_one_axis_only_is_movable(tiny):
     text = tiny.read("word1")
     upper = tiny.embed(text).copy()
     upper[1, 2] += 0.5
-    assert Boxes(tiny.embed(text), upper).around(tiny, text).movable().tolist() == [False, True, False, False]
+    assert Boxes(tiny.embed(text), upper).around(tiny, text).movable().tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 # --- settings that make no set ---
@@ -493,7 +543,8 @@ def test_whole_numbers_that_no_double_holds_are_too_large(tiny):
 
 
 @pytest.mark.parametrize(
-    "eps", [-0.1, -1, pytest.param(-(10**400), id="huge"), math.nan, math.inf, -math.inf, "0.1", None]
+    "eps",
+    [-0.1, -1, pytest.param(-(10**400), id="huge"), math.nan, math.inf, -math.inf, "0.1", None],
 )
 def test_a_radius_that_is_no_number_of_at_least_zero_is_refused(eps):
     with pytest.raises(InputError, match="eps must be a number of at least 0"):
@@ -558,7 +609,8 @@ def test_a_perturbation_survives_json(perturbation: Perturbation, tiny: Classifi
     assert type(again) is type(perturbation)
     assert again.to_dict() == perturbation.to_dict()
     text = tiny.read("word1 word2")
-    one, other = perturbation.around(tiny, text), again.around(tiny, text)
+    one = perturbation.around(tiny, text)
+    other = again.around(tiny, text)
     rows = linear_forms(0, one)
     np.testing.assert_array_equal(one.support(rows), other.support(rows))
     assert one.names == other.names

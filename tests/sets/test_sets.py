@@ -1,4 +1,6 @@
-"""The table of sets: every row is on the command line, in the API's schema, in a sentence, and the checker knows it."""
+"""The table of sets: every row is on the command line, in the API's schema, in a sentence, and the
+checker knows it.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_a_set_comes_back_from_plain_data(kind, limit):
 
 @kinds
 def test_the_schema_names_exactly_the_fields(kind):
-    (mine,) = [one for one in table.schema()["oneOf"] if one["properties"]["kind"] == {"const": kind.name}]
+    (mine,) = [
+        one for one in table.schema()["oneOf"] if one["properties"]["kind"] == {"const": kind.name}
+    ]
     assert {*example(kind, at_most=1).to_dict()} == {*mine["properties"]}
     assert {*mine["required"]} <= {*example(kind).to_dict()}
 
@@ -95,11 +99,21 @@ def test_a_limit_is_a_whole_number_of_at_least_one(wrong):
 def test_every_option_of_the_table_makes_its_set(tmp_path):
     swaps = tmp_path / "swaps.json"
     swaps.write_text(json.dumps(SWAPS))
-    values = {"--knn-box": ["3"], "--knn-hull": ["3"], "--eps": ["0.5"], "--swaps": [str(swaps)], "--mask": ["x"]}
+    values = {
+        "--knn-box": ["3"],
+        "--knn-hull": ["3"],
+        "--eps": ["0.5"],
+        "--swaps": [str(swaps)],
+        "--mask": ["x"],
+    }
     for kind in [kind for kind in KINDS if kind.flag is not None]:
-        args = build_parser().parse_args(["explain", "a", kind.flag.name, *values.get(kind.flag.name, [])])
+        args = build_parser().parse_args(
+            ["explain", "a", kind.flag.name, *values.get(kind.flag.name, [])]
+        )
         assert type(perturbation(args)) is kind.make
-    both = build_parser().parse_args(["explain", "a", "--deletion", "--swaps", str(swaps), "--at-most", "2"])
+    both = build_parser().parse_args(
+        ["explain", "a", "--deletion", "--swaps", str(swaps), "--at-most", "2"]
+    )
     assert perturbation(both).to_dict() == sf.RemoveOrSwap(SWAPS, at_most=2).to_dict()
 
 
@@ -131,7 +145,10 @@ def test_the_default_is_removal_or_a_bundled_substitute_that_the_classifier_know
     assert question.to_dict()["perturbation"]["kind"] == "removal-or-swap"
     assert "great" in swaps["good"]
     assert all(classifier.knows(other) for others in swaps.values() for other in others)
-    assert question.to_dict() == sf.Question(classifier, "a good film about zork", perturbation=None).to_dict()
+    assert (
+        question.to_dict()
+        == sf.Question(classifier, "a good film about zork", perturbation=None).to_dict()
+    )
 
 
 def test_a_question_keeps_only_the_substitutes_of_its_text():
@@ -150,7 +167,11 @@ def test_a_capital_word_is_looked_up_in_lower_case_too():
 
 def test_numbers_of_numpy_are_numbers():
     assert sf.KNNBox(np.int64(3)).to_dict() == {"kind": "knn-box", "k": 3}
-    assert sf.EpsilonBall(np.float64(0.5)).to_dict() == {"kind": "epsilon-ball", "eps": 0.5, "p": "inf"}
+    assert sf.EpsilonBall(np.float64(0.5)).to_dict() == {
+        "kind": "epsilon-ball",
+        "eps": 0.5,
+        "p": "inf",
+    }
 
 
 @pytest.mark.parametrize("make", [sf.WordSwap, sf.RemoveOrSwap], ids=["WordSwap", "RemoveOrSwap"])
@@ -167,12 +188,18 @@ def test_half_a_character_is_no_word(make):
 CAPITALS = "Good films and GOOD actors , a good film ; Sarah met HER son"
 
 
-@pytest.mark.parametrize("classifier", [sf.load("sst-fc25"), sf.from_function(len, ["no", "yes"], name="never asked")])
+@pytest.mark.parametrize(
+    "classifier", [sf.load("sst-fc25"), sf.from_function(len, ["no", "yes"], name="never asked")]
+)
 @pytest.mark.parametrize("made", [BundledSubstitutes(), BundledCounterparts()])
-def test_a_bundled_substitute_takes_the_case_of_its_word_whatever_the_classifier_reads(classifier, made):
+def test_a_bundled_substitute_takes_the_case_of_its_word_whatever_the_classifier_reads(
+    classifier, made
+):
     text = classifier.read(CAPITALS)
     narrowed = made.narrowed(classifier, text)
-    options = dict(zip(text.source.split(), narrowed.options(text, Marks("", "?")), strict=False))  # padding
+    options = dict(
+        zip(text.source.split(), narrowed.options(text, Marks("", "?")), strict=False)
+    )  # padding
     assert "Great" in options["Good"]
     assert "GREAT" in options["GOOD"]
     assert "great" in options["good"]
@@ -191,12 +218,16 @@ def test_substitutes_with_capitals_are_the_words_of_a_vocabulary_in_lower_case()
     assert (low.status, low.positions, low.cost) == (high.status, high.positions, high.cost)
     assert high.proved
     assert high.meta.get("unknown_substitutes") is None
-    assert sf.check(high.certificate, classifier, question=sf.Question(classifier, CAPITALS)).optimal
+    assert sf.check(
+        high.certificate, classifier, question=sf.Question(classifier, CAPITALS)
+    ).optimal
 
 
 def test_swaps_of_ones_own_are_taken_as_they_are_written():
     classifier = sf.from_function(len, ["no", "yes"], name="never asked")
-    question = sf.Question(classifier, "Sarah MET Tom", perturbation=sf.WordSwap({"sarah": ["fatima"], "met": ["Saw"]}))
+    question = sf.Question(
+        classifier, "Sarah MET Tom", perturbation=sf.WordSwap({"sarah": ["fatima"], "met": ["Saw"]})
+    )
     assert question.asked.options == (("fatima",), ("Saw",), ())
 
 
@@ -206,7 +237,9 @@ def test_a_word_without_substitutes_does_not_take_those_of_another_spelling():
     cased = replace(one, vocabulary=["<PAD>", "<UNK>", "Good", "good", "great"])
     question = sf.Question(cased, "Good good")
     assert question.perturbation.options(question.text, Marks("", "?")) == [("",), ("", "great")]
-    listed = sf.Question(cased, "Good good", perturbation=sf.WordSwap({"Good": ["great"], "good": []}))
+    listed = sf.Question(
+        cased, "Good good", perturbation=sf.WordSwap({"Good": ["great"], "good": []})
+    )
     assert listed.perturbation.options(listed.text, Marks("", "?")) == [("great",), ()]
     assert sf.explain(cased, "Good good", perturbation=listed.perturbation).status != "unknown"
 
@@ -221,5 +254,7 @@ def test_what_a_word_may_become_is_said_in_its_case(capsys):
 
 def test_the_nearest_words_of_a_word_in_capitals_are_those_of_the_word():
     classifier = sf.load("sentiment")
-    near = [sf.neighbours(classifier, word, perturbation=sf.KNNBox(5)) for word in ("great", "GREAT")]
+    near = [
+        sf.neighbours(classifier, word, perturbation=sf.KNNBox(5)) for word in ("great", "GREAT")
+    ]
     assert near[0] == near[1]

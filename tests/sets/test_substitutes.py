@@ -15,7 +15,10 @@ WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 def tables() -> dict[str, bundled.Words]:
-    return {"substitutes": bundled.substitutes(), **{name: bundled.group(name) for name in bundled.groups()}}
+    return {
+        "substitutes": bundled.substitutes(),
+        **{name: bundled.group(name) for name in bundled.groups()},
+    }
 
 
 @pytest.mark.parametrize("name", tables())
@@ -29,7 +32,12 @@ def test_every_entry_is_a_plain_word_with_other_plain_words_each_once(name: str)
 
 def test_a_word_becomes_one_that_means_the_same_in_the_same_form() -> None:
     table = bundled.substitutes()
-    for word, other in (("good", "great"), ("boring", "dull"), ("movie", "film"), ("movies", "films")):
+    for word, other in (
+        ("good", "great"),
+        ("boring", "dull"),
+        ("movie", "film"),
+        ("movies", "films"),
+    ):
         assert other in table[word]
     for word, other in (("attempts", "tries"), ("attempted", "tried"), ("speaking", "talking")):
         assert other in table[word]
@@ -37,7 +45,13 @@ def test_a_word_becomes_one_that_means_the_same_in_the_same_form() -> None:
 
 @pytest.mark.parametrize(
     ("word", "opposite"),
-    [("good", "bad"), ("happy", "unhappy"), ("true", "false"), ("likely", "unlikely"), ("increase", "decrease")],
+    [
+        ("good", "bad"),
+        ("happy", "unhappy"),
+        ("true", "false"),
+        ("likely", "unlikely"),
+        ("increase", "decrease"),
+    ],
 )
 def test_no_word_becomes_its_opposite(word: str, opposite: str) -> None:
     table = bundled.substitutes()
@@ -62,7 +76,8 @@ def test_the_licence_of_wordnet_comes_with_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "other"), [("plot", "patch"), ("chip", "scrap"), ("john", "toilet"), ("fantastic", "grotesque")]
+    ("word", "other"),
+    [("plot", "patch"), ("chip", "scrap"), ("john", "toilet"), ("fantastic", "grotesque")],
 )
 def test_a_sense_that_would_say_something_else_is_left_out(word: str, other: str) -> None:
     assert other not in bundled.substitutes().get(word, ())
@@ -115,5 +130,7 @@ def test_a_table_cannot_be_changed_for_everyone() -> None:
         ("3d", "flat", "flat"),
     ],
 )
-def test_a_substitute_takes_the_case_of_the_word_it_replaces(word: str, other: str, cased: str) -> None:
+def test_a_substitute_takes_the_case_of_the_word_it_replaces(
+    word: str, other: str, cased: str
+) -> None:
     assert bundled.in_case_of(word, other) == cased

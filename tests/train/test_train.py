@@ -1,4 +1,6 @@
-"""Training: it learns, it repeats itself exactly, and it says clearly what is wrong with the data."""
+"""Training: it learns, it repeats itself exactly, and it says clearly what is wrong
+with the data.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from suffice.train.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 
-GOOD, BAD = ("sunny", "bright", "warm", "lovely"), ("rainy", "dark", "cold", "awful")
+GOOD = ("sunny", "bright", "warm", "lovely")
+BAD = ("rainy", "dark", "cold", "awful")
 FILLER = ("the", "day", "was", "very", "and", "quite", "today", "here")
 
 
@@ -82,7 +85,9 @@ def test_a_hundred_rows_are_gone_over_often_enough_to_learn_from() -> None:
 
 
 @pytest.mark.parametrize("kind", ["fc", "cnn"])
-def test_the_same_seed_gives_the_same_weights_and_another_does_not(weather: Data, kind: str) -> None:
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(
+    weather: Data, kind: str
+) -> None:
     recipe = Recipe(kind, length=9, dimension=2, hidden=(4,), filters=2, epochs=1, seed=5)
     other = Recipe(kind, length=9, dimension=2, hidden=(4,), filters=2, epochs=1, seed=6)
     digest = train(weather, recipe).classifier.digest
@@ -95,10 +100,14 @@ def test_training_leaves_the_callers_torch_as_it_was(weather: Data) -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
-    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    threads = torch.get_num_threads()
+    strict = torch.are_deterministic_algorithms_enabled()
     train(weather, Recipe(length=9, dimension=2, hidden=(4,), epochs=1))
     assert torch.equal(torch.rand(3), expected)
-    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == (threads, strict)
+    assert (torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()) == (
+        threads,
+        strict,
+    )
 
 
 def test_the_saved_classifier_is_the_trained_one(trained: Trained, tmp_path: Path) -> None:
@@ -117,8 +126,14 @@ def test_every_epoch_is_reported(weather: Data) -> None:
 
 
 def test_more_rows_give_words_that_the_training_rows_lack() -> None:
-    more = [Row("a glorious day", "1"), Row("a glorious sky", "1"), Row("gloomy and gloomy", "0")] * 10
-    trained = train(prepare(made_up(300), more=more), Recipe(length=9, dimension=2, hidden=(4,), epochs=1))
+    more = [
+        Row("a glorious day", "1"),
+        Row("a glorious sky", "1"),
+        Row("gloomy and gloomy", "0"),
+    ] * 10
+    trained = train(
+        prepare(made_up(300), more=more), Recipe(length=9, dimension=2, hidden=(4,), epochs=1)
+    )
     assert {"glorious", "gloomy"} <= set(trained.classifier.vocabulary)
 
 
@@ -133,7 +148,12 @@ def test_the_vocabulary_is_capped(weather: Data) -> None:
 
 
 def test_rows_seen_in_test_or_dev_are_not_trained_on() -> None:
-    rows = [Row("a fine day", "1"), Row("A fine, day", "1"), Row("a FINE day", "1"), Row("a bad day", "0")]
+    rows = [
+        Row("a fine day", "1"),
+        Row("A fine, day", "1"),
+        Row("a FINE day", "1"),
+        Row("a bad day", "0"),
+    ]
     data = prepare(rows, dev=[Row("a bad day", "0")], tests={"test": [Row("A fine day", "1")]})
     assert data.train == [Row("A fine, day", "1")]
 
@@ -234,7 +254,10 @@ def test_what_robust_takes(given: str, expected: robustly.Robust) -> None:
     assert robustly.parse(given) == expected
 
 
-WRONG = "zero eps: 0 -1 knn:0 knn:2.5 knn ball:3 eps:inf eps:nan : knn:3: knn:3:0 knn:3:2 knn:3:nan 0.1:0.5 knn:3:1:1"
+WRONG = (
+    "zero eps: 0 -1 knn:0 knn:2.5 knn ball:3 eps:inf eps:nan : knn:3: knn:3:0 knn:3:2 knn:3:nan "
+    "0.1:0.5 knn:3:1:1"
+)
 
 
 @pytest.mark.parametrize("given", WRONG.split())
@@ -246,7 +269,9 @@ def test_what_robust_does_not_take(given: str) -> None:
 def random_body(kind: str) -> tuple[torch.nn.Sequential, tuple[int, ...]]:
     nn = torch.nn
     if kind == "fc":
-        return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3)), (6,)
+        return nn.Sequential(
+            nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3)
+        ), (6,)
     return nn.Sequential(nn.Conv2d(2, 3, 2), nn.ReLU(), nn.Flatten(), nn.Linear(12, 3)), (2, 3, 3)
 
 
@@ -254,7 +279,8 @@ def random_body(kind: str) -> tuple[torch.nn.Sequential, tuple[int, ...]]:
 def test_no_point_of_a_box_gives_a_rival_more_than_the_bounds_say(kind: str) -> None:
     torch.manual_seed(3)
     body, shape = random_body(kind)
-    center, radius = torch.randn(1, *shape), 0.3 * torch.rand(1, *shape)
+    center = torch.randn(1, *shape)
+    radius = 0.3 * torch.rand(1, *shape)
     with torch.no_grad():
         box = robustly.through(torch, list(body)[:-1], robustly.Interval(center, radius))
         points = center + radius * (2 * torch.rand(2000, *shape) - 1)
@@ -270,10 +296,14 @@ def test_no_point_of_a_box_gives_a_rival_more_than_the_bounds_say(kind: str) -> 
 def test_a_box_without_a_radius_has_the_scores_of_its_centre() -> None:
     body, shape = random_body("fc")
     point = torch.randn(4, *shape)
-    box = robustly.through(torch, list(body)[:-1], robustly.Interval(point, torch.zeros_like(point)))
+    box = robustly.through(
+        torch, list(body)[:-1], robustly.Interval(point, torch.zeros_like(point))
+    )
     found = robustly.leads(body[-1], box, torch.tensor([0, 1, 2, 0]))
     scores = body(point)
-    assert torch.allclose(found, scores - scores.gather(1, torch.tensor([[0], [1], [2], [0]])), atol=1e-6)
+    assert torch.allclose(
+        found, scores - scores.gather(1, torch.tensor([[0], [1], [2], [0]])), atol=1e-6
+    )
 
 
 def test_the_boxes_in_training_are_those_of_the_explanations(trained: Trained) -> None:
@@ -291,7 +321,10 @@ def test_robust_training_needs_fewer_words_and_still_learns(weather: Data) -> No
     def words(robust: str) -> tuple[float, int]:
         found = train(weather, Recipe(length=9, dimension=3, hidden=(8,), epochs=40, robust=robust))
         texts = [row.text for row in weather.tests["test"][:20]]
-        held = [sf.explain(found.classifier, text, perturbation=sf.EpsilonBall(0.3)).positions for text in texts]
+        held = [
+            sf.explain(found.classifier, text, perturbation=sf.EpsilonBall(0.3)).positions
+            for text in texts
+        ]
         return found.accuracies["test"], sum(map(len, held))
 
     (plain, many), (robust, few), (_, some) = words(""), words("eps:0.2:0.5"), words("eps:0.2:0.01")
@@ -327,11 +360,15 @@ def test_the_command_saves_a_model_with_a_card_that_repeats_it(
     write(Path("rows.csv"), made_up(300))
     write(Path("held.csv.gz"), made_up(50, seed=1))
     options = (
-        "--length 9 --dimension 2 --hidden 4 --epochs 2 --no-shift --robust knn:2 --labels bad,good --test held.csv.gz"
+        "--length 9 --dimension 2 --hidden 4 --epochs 2 --no-shift --robust knn:2 --labels "
+        "bad,good --test held.csv.gz"
     )
     assert command("rows.csv", *options.split(), "--out", "model") == 0
     printed = capsys.readouterr().out
-    assert re.match(r"Right on [\d.]+% of the rows in train, [\d.]+% of the rows in dev, .*held\. Saved in", printed)
+    assert re.match(
+        r"Right on [\d.]+% of the rows in train, [\d.]+% of the rows in dev, .*held\. Saved in",
+        printed,
+    )
     again = Path("model/README.md").read_text(encoding="utf-8").split("```\n")[1].split()
     assert again[:2] == ["suffice", "train"]
     assert command(*again[2:-1], "copy") == 0
@@ -340,7 +377,18 @@ def test_the_command_saves_a_model_with_a_card_that_repeats_it(
 
 def test_suffice_train_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = write(tmp_path / "rows.csv", made_up(100))
-    options = ["--kind", "cnn", "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path / "model")]
+    options = [
+        "--kind",
+        "cnn",
+        "--length",
+        "9",
+        "--hidden",
+        "4",
+        "--epochs",
+        "1",
+        "--out",
+        str(tmp_path / "model"),
+    ]
     assert main(["train", str(rows), *options]) == 0
     assert load(tmp_path / "model").labels == ("0", "1")
     assert main(["train", str(tmp_path / "none.csv"), *options]) == 2
@@ -351,7 +399,18 @@ def test_a_folder_that_is_there_is_not_written_over_without_force(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = write(tmp_path / "rows.csv", made_up(60))
-    asked = ["train", str(rows), "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path / "model")]
+    asked = [
+        "train",
+        str(rows),
+        "--length",
+        "9",
+        "--hidden",
+        "4",
+        "--epochs",
+        "1",
+        "--out",
+        str(tmp_path / "model"),
+    ]
     (tmp_path / "model").mkdir()  # an empty one may be filled
     assert main(asked) == 0
     assert f"suffice explain TEXT --model {tmp_path / 'model'}" in capsys.readouterr().out
@@ -366,11 +425,24 @@ def test_a_folder_that_is_there_is_not_written_over_without_force(
 def test_an_existing_card_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine", encoding="utf-8")
     rows = write(tmp_path / "rows.csv", made_up(100))
-    command(str(rows), "--length", "9", "--hidden", "4", "--epochs", "1", "--out", str(tmp_path), "--force")
+    command(
+        str(rows),
+        "--length",
+        "9",
+        "--hidden",
+        "4",
+        "--epochs",
+        "1",
+        "--out",
+        str(tmp_path),
+        "--force",
+    )
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == "mine"
 
 
-def test_without_torch_the_command_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_command_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     rows = write(tmp_path / "rows.csv", made_up(20))
     with pytest.raises(MissingExtra, match=r"extra 'train'"):

@@ -1,4 +1,6 @@
-"""What a word can do alone: exact over finite sets, by running every option; elsewhere a bound that holds."""
+"""What a word can do alone: exact over finite sets, by running every option; elsewhere a bound that
+holds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import pytest
 
 import suffice as sf
 from suffice.render import details
-from suffice.verbs.alone import alone
+from suffice.verbs.alone import single_word_effects
 from suffice.verbs.details import Alone
 from suffice.verbs.question import Question
 
@@ -26,7 +28,7 @@ def margin(question: Question, point: np.ndarray) -> float:
 
 def test_over_finite_sets_it_is_what_running_every_option_gives(model):
     question = Question(model, TEXT, perturbation=sf.RemoveOrSwap(SWAPS))
-    found = alone(question.problem)
+    found = single_word_effects(question.problem)
     center = question.problem.center
     assert sorted(found) == list(range(10))
     for i, token in enumerate(question.text.tokens[:10]):
@@ -43,10 +45,13 @@ def test_over_finite_sets_it_is_what_running_every_option_gives(model):
         assert found[i].highest == pytest.approx(max(own, *margins))
 
 
-@pytest.mark.parametrize("allowed", [sf.KNNBox(20), sf.KNNHull(20), sf.EpsilonBall(0.2), sf.EpsilonBall(0.2, 2)])
+@pytest.mark.parametrize(
+    "allowed", [sf.KNNBox(20), sf.KNNHull(20), sf.EpsilonBall(0.2), sf.EpsilonBall(0.2, 2)]
+)
 def test_over_other_sets_no_change_falls_below_the_bound(model, allowed):
     question = Question(model, TEXT, perturbation=allowed)
-    found, rng = alone(question.problem), np.random.default_rng(0)
+    found = single_word_effects(question.problem)
+    rng = np.random.default_rng(0)
     center = question.problem.center
     for i in range(10):
         points = np.repeat(center[None], 200, axis=0)
@@ -58,7 +63,7 @@ def test_over_other_sets_no_change_falls_below_the_bound(model, allowed):
 
 
 def test_a_word_that_cannot_change_has_none(model):
-    found = alone(Question(model, TEXT, perturbation=sf.WordSwap(SWAPS)).problem)
+    found = single_word_effects(Question(model, TEXT, perturbation=sf.WordSwap(SWAPS)).problem)
     assert sorted(found) == [3, 6, 8]
 
 
@@ -70,7 +75,9 @@ def test_of_a_black_box_only_what_was_run_is_told_and_nothing_more_is_run():
         good = np.array([text.split().count("good") - 0.5 for text in texts])
         return np.stack([-good, good], 1)
 
-    result = sf.explain(sf.from_function(predict, ["bad", "fine"]), "a good film", perturbation=sf.Deletion())
+    result = sf.explain(
+        sf.from_function(predict, ["bad", "fine"]), "a good film", perturbation=sf.Deletion()
+    )
     before = len(asked)
     known = {detail.position: detail.alone for detail in result.details if detail.alone is not None}
     assert len(asked) == before
@@ -92,5 +99,8 @@ def test_the_sentence_says_whether_it_is_exact_or_a_bound():
     )
     assert "never lowers the margin (2)" in details.strength(Alone(2.0, 2.0, 2.5, 1))
     bound = details.strength(Alone(2.0, -1.0, None, 0))
-    assert bound == "Changed alone, it lowers the margin (2) by at most 3: a bound, not the exact fall."
+    assert (
+        bound
+        == "Changed alone, it lowers the margin (2) by at most 3: a bound, not the exact fall."
+    )
     assert "proved" not in bound

@@ -1,4 +1,6 @@
-"""Answers: what those of all verbs can do, and that wrong input is refused in a sentence before any work."""
+"""Answers: what those of all verbs can do, and that wrong input is refused in a sentence before any
+work.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from sklearn.pipeline import make_pipeline
 import suffice as sf
 from suffice.errors import NotChecked
 from suffice.verbs.answer import Answer
+from suffice.verbs.engines import run_flip_search, run_search
 from suffice.verbs.mistake import Mistake
 from suffice.verbs.repair import Repair
-from suffice.verbs.running import flipped, searched
 
 TEXT = "a quiet , moving film"
 VERBS: dict[str, Callable[[Any], Any]] = {
@@ -41,7 +43,8 @@ def clf() -> sf.Classifier:
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_same_question_has_an_equal_answer_and_a_copy_is_equal_too(clf, verb):
     """However long it took; in a set they are one."""
-    found, again = VERBS[verb](clf), VERBS[verb](clf)
+    found = VERBS[verb](clf)
+    again = VERBS[verb](clf)
     assert found == again
     assert len({found, again}) == 1
     for copied in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
@@ -77,12 +80,18 @@ def test_other_questions_and_other_answers_are_not_equal(clf):
 
 def test_a_swap_of_a_word_that_is_called_like_a_part_of_an_answer_counts(clf):
     """`why` and `stats` are no part of what is compared; words of that name are."""
-    one, two = (sf.explain(clf, "why stats", perturbation=sf.WordSwap({"why": [w]})) for w in ("good", "bad"))
+    one, two = (
+        sf.explain(clf, "why stats", perturbation=sf.WordSwap({"why": [w]}))
+        for w in ("good", "bad")
+    )
     assert one != two
 
 
 def test_sets_of_words_can_be_keys():
-    assert len({sf.WordSwap({"a": ["b"]}), sf.WordSwap({"a": ["b"]}), sf.RemoveOrSwap({"a": ["b"]})}) == 2
+    assert (
+        len({sf.WordSwap({"a": ["b"]}), sf.WordSwap({"a": ["b"]}), sf.RemoveOrSwap({"a": ["b"]})})
+        == 2
+    )
 
 
 def test_a_repair_counts_its_words(clf):
@@ -101,27 +110,57 @@ def even(texts):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda clf: sf.explain(TEXT, clf), "The classifier comes first, then the text: 'a quiet , moving film' is no"),
+        (
+            lambda clf: sf.explain(TEXT, clf),
+            "The classifier comes first, then the text: 'a quiet , moving film' is no",
+        ),
         (
             lambda clf: sf.explain("sentiment", TEXT),
             r"Give a classifier, not the name 'sentiment': sf.load\('sentiment'",
         ),
         (lambda clf: sf.explain(Pipeline(), TEXT), "sf.from_sklearn makes one of a pipeline"),
-        (lambda clf: sf.explain(even, TEXT), r"sf.from_function\(predict, labels=\[...\]\) makes one"),
+        (
+            lambda clf: sf.explain(even, TEXT),
+            r"sf.from_function\(predict, labels=\[...\]\) makes one",
+        ),
         (lambda clf: sf.batch(None, [TEXT]), "Give a classifier, not None: sf.load, "),
         (lambda clf: sf.load(None), "Give the name of a bundled model or a saved folder, not None"),
         (lambda clf: sf.explain(clf, TEXT, on_progress=3), "must be a function, not 3"),
-        (lambda clf: sf.explain(sf.from_function(even, ["a", "b"]), TEXT, on_progress=3), "must be a function, not 3"),
-        (lambda clf: sf.repair(clf, TEXT, "film"), "or a result of LIME, SHAP or Anchors, not 'film'"),
-        (lambda clf: sf.is_robust(clf, TEXT, "film"), "`positions` takes a list of words or positions, not 'film'"),
-        (lambda clf: sf.bias(clf, TEXT, None), "`protected` takes a list of words or positions, not None"),
-        (lambda clf: sf.profile(clf, TEXT, sf.KNNBox, 5), "`steps` must be a list of at least one size"),
-        (lambda clf: sf.Explanation.from_json("nonsense"), "This is not an explanation as `to_json` writes it"),
+        (
+            lambda clf: sf.explain(sf.from_function(even, ["a", "b"]), TEXT, on_progress=3),
+            "must be a function, not 3",
+        ),
+        (
+            lambda clf: sf.repair(clf, TEXT, "film"),
+            "or a result of LIME, SHAP or Anchors, not 'film'",
+        ),
+        (
+            lambda clf: sf.is_robust(clf, TEXT, "film"),
+            "`positions` takes a list of words or positions, not 'film'",
+        ),
+        (
+            lambda clf: sf.bias(clf, TEXT, None),
+            "`protected` takes a list of words or positions, not None",
+        ),
+        (
+            lambda clf: sf.profile(clf, TEXT, sf.KNNBox, 5),
+            "`steps` must be a list of at least one size",
+        ),
+        (
+            lambda clf: sf.Explanation.from_json("nonsense"),
+            "This is not an explanation as `to_json` writes it",
+        ),
         (lambda clf: sf.Explanation.from_json("{}"), "This is not an explanation of format 1"),
         (lambda clf: sf.explain(clf, TEXT, seconds=None), r'not None: float\("inf"\) is no limit'),
-        (lambda clf: sf.explain(clf, TEXT, max_queries=7), "max_queries=7 is for black boxes .* leave it out"),
+        (
+            lambda clf: sf.explain(clf, TEXT, max_queries=7),
+            "max_queries=7 is for black boxes .* leave it out",
+        ),
         (lambda clf: list(sf.batch(clf, "texts.csv")), "There is no file 'texts.csv'.$"),
-        (lambda clf: list(sf.batch(clf, TEXT)), f"There is no file '{TEXT}'; texts themselves go in a list.$"),
+        (
+            lambda clf: list(sf.batch(clf, TEXT)),
+            f"There is no file '{TEXT}'; texts themselves go in a list.$",
+        ),
     ],
 )
 def test_wrong_input_is_refused_with_what_to_do(clf, call, said):
@@ -135,7 +174,10 @@ def test_numbers_that_no_double_holds_are_refused_or_as_good_as_endless(clf):
     with pytest.raises(sf.InputError, match="too large to compute with"):
         sf.profile(clf, TEXT, sf.EpsilonBall, [0.1, large])
     with pytest.raises(sf.ModelError, match="predict must give an array of numbers"):
-        sf.explain(sf.from_function(lambda texts: [[large, 1]] * len(texts), ["a", "b"], name="large"), TEXT)
+        sf.explain(
+            sf.from_function(lambda texts: [[large, 1]] * len(texts), ["a", "b"], name="large"),
+            TEXT,
+        )
     found = sf.explain(clf, TEXT, perturbation=sf.Deletion(), seconds=large)
     assert found.meta["checked"]
     assert sf.check(found.certificate, clf, seconds=large).kind == "cheapest"
@@ -150,13 +192,22 @@ def test_a_sentence_names_the_limit_on_changes_where_it_matters(clf):
     """Read alone, it claimed more than was proved."""
     text = "She made a brilliant and moving film about her father , but he hated it"
     kept = "suffice for the label 'positive'"
-    two, one = (sf.explain(clf, text, perturbation=sf.Deletion(at_most=r), include=["moving"]) for r in (2, 1))
+    two, one = (
+        sf.explain(clf, text, perturbation=sf.Deletion(at_most=r), include=["moving"])
+        for r in (2, 1)
+    )
     assert f"{kept} while at most 2 other words change at once, and no cheaper set" in str(two)
-    assert f"{kept.replace('suffice', 'suffices')} while only one other word changes at a time, and no" in str(one)
+    assert (
+        f"{kept.replace('suffice', 'suffices')} while only one other word changes at a time, and no"
+        in str(one)
+    )
     for everything in (sf.Deletion(), sf.Deletion(at_most=40)):
         assert " while " not in str(sf.explain(clf, text, perturbation=everything))
     mended = sf.repair(clf, text, ["brilliant", "moving"], perturbation=sf.Deletion(at_most=2))
-    assert str(mended) == f"The given words already {kept} while at most 2 other words change at once (proved)."
+    assert (
+        str(mended)
+        == f"The given words already {kept} while at most 2 other words change at once (proved)."
+    )
 
 
 # --- unknown, and why ---
@@ -169,7 +220,9 @@ def counted(texts):
 
 def opened():
     pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    return sf.from_sklearn(pipeline.fit(["good fine film", "bad poor film", "good", "bad"], ["yes", "no", "yes", "no"]))
+    return sf.from_sklearn(
+        pipeline.fit(["good fine film", "bad poor film", "good", "bad"], ["yes", "no", "yes", "no"])
+    )
 
 
 LISTED = ["'mr", "good", "isn't", "+3", "fine", "bad", "AWFUL", "..."]
@@ -185,15 +238,21 @@ ASKED: dict[str, Callable[..., Any]] = {
     "mistake": lambda clf, text, **more: sf.explain(clf, text, expected=other(clf, text), **more),
     "explain_all": lambda clf, text, **more: list(sf.explain_all(clf, text, **more)),
     "contrast": sf.contrast,
-    "contrast towards": lambda clf, text, **more: sf.contrast(clf, text, towards=other(clf, text), **more),
+    "contrast towards": lambda clf, text, **more: sf.contrast(
+        clf, text, towards=other(clf, text), **more
+    ),
     "bias": lambda clf, text, **more: sf.bias(clf, text, ["good", "bad"], **more),
     "is_robust": lambda clf, text, **more: sf.is_robust(clf, text, ["good", "fine"], **more),
     "repair": lambda clf, text, **more: sf.repair(clf, text, ["fine"], **more),
-    "profile": lambda clf, text, **more: sf.profile(clf, text, lambda n: sf.Deletion(at_most=n), [1, 3], **more),
+    "profile": lambda clf, text, **more: sf.profile(
+        clf, text, lambda n: sf.Deletion(at_most=n), [1, 3], **more
+    ),
     "optimal": lambda clf, text, **more: sf.attribute(clf, text, **more),
     "minimal": lambda clf, text, **more: sf.attribute(clf, text, of="minimal", **more),
     "batch": lambda clf, text, **more: list(sf.batch(clf, [text], **more)),
-    "audit": lambda clf, text, **more: sf.audit(clf, [text], {"g": ["good", "bad"], "f": ["fine"]}, **more).lines,
+    "audit": lambda clf, text, **more: (
+        sf.audit(clf, [text], {"g": ["good", "bad"], "f": ["fine"]}, **more).lines
+    ),
 }
 
 
@@ -210,17 +269,25 @@ def unknowns(found):
                 yield from unknowns(found.verdict)
             if getattr(found, "mistake", None) is not None:
                 yield from unknowns(found.mistake)
-            yield from ((part, str(found)) for part in parts(json.loads(json.dumps(found.to_dict()))))
+            yield from (
+                (part, str(found)) for part in parts(json.loads(json.dumps(found.to_dict())))
+            )
         case list() | tuple():
             for one in found:
-                yield from unknowns(one) if isinstance(one, Answer) else ((part, "") for part in parts(one))
+                yield from (
+                    unknowns(one)
+                    if isinstance(one, Answer)
+                    else ((part, "") for part in parts(one))
+                )
 
 
 def parts(data):
     match data:
         case {"status": "unknown"} | {"complete": False}:
             yield data
-    for value in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+    for value in (
+        data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    ):
         yield from parts(value)
 
 
@@ -245,7 +312,8 @@ WAYS: dict[str, dict[str, Any]] = {
 def test_no_answer_of_any_verb_is_unknown_without_its_reason(box, way, monkeypatch):
     if box == "network" and way == "few":
         pytest.skip("a network is not asked texts")
-    clf, told = BOXES[box](), 0
+    clf = BOXES[box]()
+    told = 0
     if way in ("rejected", "unchecked"):
         planted = rejecting if way == "rejected" else late
         monkeypatch.setattr("suffice.verbs.accepting.check", planted)
@@ -263,10 +331,12 @@ def test_no_answer_of_any_verb_is_unknown_without_its_reason(box, way, monkeypat
 
 
 def test_no_answer_can_be_made_unknown_without_a_reason(clf):
-    """What every search and every oracle hands over insists on it, and so do answers made of several."""
+    """What every search and every oracle hands over insists on it, and so do answers made of
+    several.
+    """
     question = sf.Question(clf, TEXT)
-    outcome = searched(question, question.budget, None)
-    flip = flipped(question, question.budget)
+    outcome = run_search(question, question.budget, None)
+    flip = run_flip_search(question, question.budget)
     for made, changed in (
         (sf.Unknown("time is up"), {"reason": ""}),
         (outcome, {"finished": False}),
@@ -280,7 +350,9 @@ def test_no_answer_can_be_made_unknown_without_a_reason(clf):
 
 
 def test_words_of_a_list_are_proved_as_they_are(clf):
-    """As marks, with capitals, cut by the reader of strings: search, certificate and checkers see the same words."""
+    """As marks, with capitals, cut by the reader of strings: search, certificate and checkers see
+    the same words.
+    """
     for known in (sf.load("sst-fc25"), BOXES["program"](), BOXES["pipeline"]()):
         for perturbation in (None, sf.Deletion(), sf.Mask()):
             found = sf.explain(known, LISTED, perturbation=perturbation)
@@ -306,4 +378,8 @@ def test_words_that_are_cut_off_are_named_by_every_answer(clf, verb, monkeypatch
 
 def _texts_cut(data: dict[str, Any]) -> list[Any]:
     inside = [data, data.get("explanation"), *data.get("explanations", ())]
-    return [one["text"]["cut"] for one in inside if isinstance(one, dict) and isinstance(one.get("text"), dict)]
+    return [
+        one["text"]["cut"]
+        for one in inside
+        if isinstance(one, dict) and isinstance(one.get("text"), dict)
+    ]

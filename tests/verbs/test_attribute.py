@@ -36,7 +36,9 @@ def test_it_counts_exactly_the_explanations_there_are(seed, of):
 @pytest.mark.parametrize("seed", range(0, 16, 3))
 def test_every_explanation_counted_has_an_accepted_certificate(seed, of):
     judge = Judge(seed)
-    for one in sf.attribute(judge.classifier, judge.words, perturbation=judge.perturbation, of=of).explanations:
+    for one in sf.attribute(
+        judge.classifier, judge.words, perturbation=judge.perturbation, of=of
+    ).explanations:
         kind = sf.check(one.certificate, judge.classifier).kind
         assert kind in (("cheapest", "sufficient") if of == "optimal" else ("sufficient",))
 
@@ -44,16 +46,26 @@ def test_every_explanation_counted_has_an_accepted_certificate(seed, of):
 def test_costs_decide_which_explanations_are_optimal():
     judge = next(judge for judge in map(Judge, range(40)) if len(judge.optimal()) > 1)
     dear = judge.optimal()[0][0]
-    found = sf.attribute(judge.classifier, judge.words, perturbation=judge.perturbation, cost={judge.words[dear]: 10.0})
+    found = sf.attribute(
+        judge.classifier,
+        judge.words,
+        perturbation=judge.perturbation,
+        cost={judge.words[dear]: 10.0},
+    )
     assert found.complete
-    assert all(dear not in one.positions for one in found.explanations) or found.shares[dear].share == 1
+    assert (
+        all(dear not in one.positions for one in found.explanations)
+        or found.shares[dear].share == 1
+    )
 
 
 def test_a_limit_makes_the_count_incomplete_and_says_so():
     judge = next(judge for judge in map(Judge, range(40)) if len(judge.optimal()) > 2)
     found = sf.attribute(judge.classifier, judge.words, perturbation=judge.perturbation, limit=2)
     assert (len(found.explanations), found.complete) == (2, False)
-    assert str(found).startswith("At least 2 optimal explanations exist (there are more than the limit).")
+    assert str(found).startswith(
+        "At least 2 optimal explanations exist (there are more than the limit)."
+    )
     assert "In all of them" not in str(found)
     assert "no word;" not in str(found)
     everyone = [i for i in range(4) if all(i in held for held in judge.explanations())]
@@ -61,8 +73,12 @@ def test_a_limit_makes_the_count_incomplete_and_says_so():
 
 
 def test_necessary_words_are_proved_so_even_when_the_count_is_incomplete():
-    judge = next(judge for judge in map(Judge, range(200)) if len(judge.minimal()) > 1 and _alone(judge))
-    found = sf.attribute(judge.classifier, judge.words, perturbation=judge.perturbation, of="minimal", limit=1)
+    judge = next(
+        judge for judge in map(Judge, range(200)) if len(judge.minimal()) > 1 and _alone(judge)
+    )
+    found = sf.attribute(
+        judge.classifier, judge.words, perturbation=judge.perturbation, of="minimal", limit=1
+    )
     assert not found.complete
     assert [word.position for word in found.necessary] == _alone(judge)
 
@@ -75,7 +91,11 @@ def _alone(judge: Judge) -> list[int]:
 def test_an_exclusion_that_cannot_be_met_leaves_nothing_to_count():
     judge = next(judge for judge in map(Judge, range(40)) if _alone(judge))
     found = sf.attribute(
-        judge.classifier, judge.words, perturbation=judge.perturbation, exclude=_alone(judge)[:1], of="minimal"
+        judge.classifier,
+        judge.words,
+        perturbation=judge.perturbation,
+        exclude=_alone(judge)[:1],
+        of="minimal",
     )
     assert found.explanations == ()
     assert "no explanation avoids the excluded words" in str(found)
@@ -92,7 +112,14 @@ def test_the_command(capsys, tmp_path):
     judge.classifier.save(tmp_path / "model")
     swaps = tmp_path / "swaps.json"
     swaps.write_text(json.dumps(judge.perturbation.to_dict()["swaps"]))
-    asked = ["attribute", " ".join(judge.words), "--model", str(tmp_path / "model"), "--swaps", str(swaps)]
+    asked = [
+        "attribute",
+        " ".join(judge.words),
+        "--model",
+        str(tmp_path / "model"),
+        "--swaps",
+        str(swaps),
+    ]
     assert main([*asked, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["complete"]
@@ -102,10 +129,18 @@ def test_the_command(capsys, tmp_path):
 
 
 def test_minimal_sets_of_real_words_are_found_where_that_is_easy_for_maxima_too():
-    """By bounds of boxes around the words some sets are undecided after thousands of subproblems."""
-    found = sf.attribute(sf.load("sentiment"), "the plot is thin but the acting is superb", of="minimal")
+    """By bounds of boxes around the words some sets are undecided after thousands of
+    subproblems.
+    """
+    found = sf.attribute(
+        sf.load("sentiment"), "the plot is thin but the acting is superb", of="minimal"
+    )
     assert found.complete
-    assert [one.positions for one in found.explanations] == [(1, 2, 3, 6), (1, 2, 3, 8), (1, 3, 6, 8)]
+    assert [one.positions for one in found.explanations] == [
+        (1, 2, 3, 6),
+        (1, 2, 3, 8),
+        (1, 3, 6, 8),
+    ]
 
 
 def test_a_limit_of_none_at_all_is_refused_on_the_command_line_too(capsys):
@@ -115,8 +150,11 @@ def test_a_limit_of_none_at_all_is_refused_on_the_command_line_too(capsys):
 
 @pytest.mark.parametrize("seed", [35, 3, 8])
 def test_minimal_explanations_are_minimal_however_far_costs_are_apart(seed):
-    """A solver that allowed a gap of a ten thousandth added cheap words to sets that were enough without them."""
-    classifier, words = make_classifier(seed, length=7), [f"word{(seed * 3 + i) % 8}" for i in range(7)]
+    """A solver that allowed a gap of a ten thousandth added cheap words to sets that were enough
+    without them.
+    """
+    classifier = make_classifier(seed, length=7)
+    words = [f"word{(seed * 3 + i) % 8}" for i in range(7)]
     rng = np.random.default_rng(seed)
     cost = {word: float(rng.choice([1, 2, 3, 2.0**20, 2.0**20 + 1, 2.0**33])) for word in words}
     found = sf.attribute(classifier, words, perturbation=sf.Deletion(), of="minimal", cost=cost)
@@ -124,10 +162,14 @@ def test_minimal_explanations_are_minimal_however_far_costs_are_apart(seed):
     for one in found.explanations:
         for word in one.positions:
             fewer = [i for i in one.positions if i != word]
-            assert isinstance(sf.is_robust(classifier, words, fewer, perturbation=sf.Deletion()), sf.Refuted)
+            assert isinstance(
+                sf.is_robust(classifier, words, fewer, perturbation=sf.Deletion()), sf.Refuted
+            )
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 2**70}, {"limit": 0}, {"oracle": {}}, {"oracle": ["bounds"]}])
+@pytest.mark.parametrize(
+    "wrong", [{"limit": 2**70}, {"limit": 0}, {"oracle": {}}, {"oracle": ["bounds"]}]
+)
 def test_a_saved_question_with_what_no_verb_can_use_is_refused_in_a_sentence(wrong):
     judge = Judge(1)
     saved = sf.Question(judge.classifier, judge.words, perturbation=judge.perturbation).to_dict()

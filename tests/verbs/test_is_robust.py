@@ -1,4 +1,6 @@
-"""Is robust: a verdict is plain data too, and counts as proved only when the checker has read its certificate."""
+"""Is robust: a verdict is plain data too, and counts as proved only when the checker has read its
+certificate.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,12 @@ def test_every_verdict_prints_as_a_sentence_and_is_saved_as_json(sst):
 def test_a_verdict_says_what_was_accepted_and_shows_the_flip():
     clf = sf.load("sentiment")
     asked = {"text": "A gripping film about nothing", "perturbation": sf.Deletion()}
-    proved, refuted = (sf.is_robust(clf, positions=[word], **asked) for word in ("gripping", "film"))
-    assert str(proved) == "Proved: 'gripping' suffices: 'positive' stays the label whatever the other words become."
+    proved, refuted = (
+        sf.is_robust(clf, positions=[word], **asked) for word in ("gripping", "film")
+    )
+    assert str(proved) == (
+        "Proved: 'gripping' suffices: 'positive' stays the label whatever the other words become."
+    )
     assert str(refuted).startswith("Refuted: 'film' does not suffice")
     assert str(refuted).endswith(f": “{refuted.witness.text}” → negative.")
 
@@ -67,9 +73,13 @@ def test_a_verdict_that_was_not_checked_is_not_said_to_be_proved(sst):
 
 
 def test_a_tie_is_said_to_be_one():
-    even = sf.from_function(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"], name="even")
+    even = sf.from_function(
+        lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"], name="even"
+    )
     found = sf.is_robust(even, TEXT, ["plot"], perturbation=sf.Deletion())
-    assert re.fullmatch("No words suffice: the text as it stands is a tie with (no|yes).", str(found))
+    assert re.fullmatch(
+        "No words suffice: the text as it stands is a tie with (no|yes).", str(found)
+    )
 
 
 def test_a_change_of_many_words_is_counted_not_listed(sst):
@@ -96,7 +106,9 @@ def test_what_the_checker_does_not_accept_is_unknown(sst, monkeypatch):
 def test_profiles_have_radii_with_and_without_the_check(sst, monkeypatch, check):
     asked = []
     real = accepting.check
-    monkeypatch.setattr(accepting, "check", lambda *given, **more: asked.append(1) or real(*given, **more))
+    monkeypatch.setattr(
+        accepting, "check", lambda *given, **more: asked.append(1) or real(*given, **more)
+    )
     found = sf.profile(sst, TEXT, sf.EpsilonBall, [0.01, 0.5], self_check=check, seconds=10)
     assert bool(asked) == bool(found.proved) == check
     assert found.free_until is not None

@@ -1,4 +1,6 @@
-"""Why wrong: which words push towards the wrong label, and the cheapest change towards the right one."""
+"""Why wrong: which words push towards the wrong label, and the cheapest change towards the right
+one.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def lead(classifier: sf.Classifier, words: list[str], label: str, expected: str)
 def test_the_change_is_the_cheapest_that_lets_the_expected_label_reach_the_wrong_one(seed):
     judge = Judge(seed, classes=2 + seed % 2)
     expected = next(label for label in judge.classifier.labels if label != judge.label)
-    found = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation, expected=expected).mistake
+    found = sf.explain(
+        judge.classifier, judge.words, perturbation=judge.perturbation, expected=expected
+    ).mistake
     assert found is not None
     flips = [
         sum(a != b for a, b in zip(text, judge.words, strict=True))
@@ -57,12 +61,17 @@ def test_the_change_is_the_cheapest_that_lets_the_expected_label_reach_the_wrong
 def test_a_word_pushes_towards_the_wrong_label_when_its_deletion_takes_from_the_lead(seed):
     judge = Judge(seed)
     expected = next(label for label in judge.classifier.labels if label != judge.label)
-    result = sf.explain(judge.classifier, judge.words, perturbation=judge.perturbation, expected=expected)
+    result = sf.explain(
+        judge.classifier, judge.words, perturbation=judge.perturbation, expected=expected
+    )
     assert [push.word for push in result.mistake.pushes] == list(result.words)
     whole = lead(judge.classifier, judge.words, judge.label, expected)
     for push in result.mistake.pushes:
         without = lead(
-            judge.classifier, deleted(judge.classifier, judge.words, push.word.position), judge.label, expected
+            judge.classifier,
+            deleted(judge.classifier, judge.words, push.word.position),
+            judge.label,
+            expected,
         )
         assert push.effect == pytest.approx(whole - without)
         assert push.towards == (without < whole)
@@ -91,7 +100,9 @@ def test_a_label_that_the_text_has_or_that_does_not_exist_is_refused(sst, label)
 def test_a_contrast_towards_a_label_lets_it_reach_the_present_one(seed):
     judge = Judge(seed, classes=3)
     for expected in (label for label in judge.classifier.labels if label != judge.label):
-        found = sf.contrast(judge.classifier, judge.words, perturbation=judge.perturbation, towards=expected)
+        found = sf.contrast(
+            judge.classifier, judge.words, perturbation=judge.perturbation, towards=expected
+        )
         if found.flip is None:
             assert found.status == "none"
             assert f"turns the label into {expected!r}" in str(found)
@@ -118,23 +129,37 @@ def test_a_word_that_stands_twice_is_named_with_its_place(capsys):
     found = sf.explain(sf.load("sst-fc25"), text, perturbation=sf.KNNBox(300), expected="positive")
     names = [push.name for push in found.mistake.pushes]
     again = [push for push in found.mistake.pushes if push.word.text == "worst"]
-    assert [push.name for push in again] == [f"'worst' (position {push.word.position})" for push in again]
+    assert [push.name for push in again] == [
+        f"'worst' (position {push.word.position})" for push in again
+    ]
     assert len(again) > 0
     assert all(name in str(found.mistake) for name in names)
     assert sf.Explanation.from_json(found.to_json()).mistake.pushes == found.mistake.pushes
-    assert main(["explain", text, "--model", "sst-fc25", "--knn-box", "300", "--why-wrong", "positive"]) == 0
+    assert (
+        main(
+            ["explain", text, "--model", "sst-fc25", "--knn-box", "300", "--why-wrong", "positive"]
+        )
+        == 0
+    )
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"{again[0].name}: pushes towards 'negative' (deleting it changes the lead over 'positive' by -" in shown
+    assert (
+        f"{again[0].name}: pushes towards 'negative' (deleting it changes the lead over "
+        "'positive' by -"
+    ) in shown
 
 
 def test_a_word_without_effect_pushes_neither_way(capsys):
     push = Push(Word(0, "the", 0, 3), 0.0, "'the'")
-    show_mistake(Console(), Mistake("no", "yes", (push,), "none", math.inf, math.inf, None, None, "no"))
+    show_mistake(
+        Console(), Mistake("no", "yes", (push,), "none", math.inf, math.inf, None, None, "no")
+    )
     assert "'the': pushes neither way" in capsys.readouterr().out
 
 
 def test_a_change_names_words_that_stand_twice_with_their_places():
-    found = sf.contrast(sf.load("trec-fc15"), "what is a film , what is a plot", perturbation=sf.KNNBox(20))
+    found = sf.contrast(
+        sf.load("trec-fc15"), "what is a film , what is a plot", perturbation=sf.KNNBox(20)
+    )
     moved = [found.text.words[i].text for i in found.flip.positions]
     assert any(moved.count(word) < found.text.source.split().count(word) for word in moved)
     for position in found.flip.positions:

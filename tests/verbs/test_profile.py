@@ -1,4 +1,6 @@
-"""Profile: each step is the explanation one would get alone, and the radius it names is the true one."""
+"""Profile: each step is the explanation one would get alone, and the radius it names is the true
+one.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from helpers import make_classifier, make_text
 
 import suffice as sf
 from suffice.cli import main
-from suffice.prove.verdict import Budget
 from suffice.render.cells import held
-from suffice.verbs.climbing import ends_first
 from suffice.verbs.families import parameter_of
 from suffice.verbs.growth import _flippers
+from suffice.verbs.profile_steps import ends_first
 from suffice.verbs.why import flips
+from suffice.verify.contract import Budget
 
 TEXT = [f"word{(7 * i + 10) % 80}" for i in range(10)]
 STEPS = [2, 5, 10, 20, 40]
@@ -44,11 +46,14 @@ def grown(large) -> sf.Profile:
 )
 @pytest.mark.parametrize("seed", range(6))
 def test_each_step_costs_what_it_costs_alone_and_its_certificate_stands_alone(family, steps, seed):
-    classifier, text = make_classifier(seed, classes=2 + seed % 2), make_text(seed)
+    classifier = make_classifier(seed, classes=2 + seed % 2)
+    text = make_text(seed)
     found = sf.profile(classifier, text, family, steps)
     for step, one in zip(found.steps, found.explanations, strict=True):
         alone = sf.explain(classifier, text, perturbation=family(step))
-        assert (one.status, one.cost) == (alone.status, alone.cost) == ("optimal", alone.lower_bound)
+        assert (
+            (one.status, one.cost) == (alone.status, alone.cost) == ("optimal", alone.lower_bound)
+        )
         assert sf.check(one.certificate, classifier).kind == "cheapest"
 
 
@@ -80,11 +85,16 @@ def test_the_radius_is_exact_for_whole_numbers(large, grown):
     above = sf.is_robust(large, TEXT, [], perturbation=sf.KNNBox(grown.needed_from))
     assert isinstance(below, sf.Proved)
     assert isinstance(above, sf.Refuted)
-    assert f"No word is needed up to k = {grown.free_until} (proved); from k = {grown.needed_from} on" in str(grown)
+    assert (
+        f"No word is needed up to k = {grown.free_until} (proved); from k = {grown.needed_from} on"
+        in str(grown)
+    )
 
 
 def test_both_radii_have_a_certificate_that_says_no_more_than_the_answer(large, grown):
-    below, above = (sf.check(grown.radii[name], large, TEXT) for name in ("free_until", "needed_from"))
+    below, above = (
+        sf.check(grown.radii[name], large, TEXT) for name in ("free_until", "needed_from")
+    )
     assert (below.kind, below.positions) in (("sufficient", ()), ("cheapest", ()))
     assert (above.kind, above.positions) == ("refuted", ())
     for name, checked in (("free_until", below), ("needed_from", above)):
@@ -109,8 +119,12 @@ def test_the_radius_is_found_below_the_steps_when_something_is_needed_at_all(lar
 def test_for_balls_the_radius_is_known_within_one_in_two_hundred(large):
     found = sf.profile(large, TEXT, sf.EpsilonBall, [0.05, 0.3])
     assert 0 < found.free_until < found.needed_from <= found.free_until * 1.005
-    assert isinstance(sf.is_robust(large, TEXT, [], perturbation=sf.EpsilonBall(found.free_until)), sf.Proved)
-    assert isinstance(sf.is_robust(large, TEXT, [], perturbation=sf.EpsilonBall(found.needed_from)), sf.Refuted)
+    assert isinstance(
+        sf.is_robust(large, TEXT, [], perturbation=sf.EpsilonBall(found.free_until)), sf.Proved
+    )
+    assert isinstance(
+        sf.is_robust(large, TEXT, [], perturbation=sf.EpsilonBall(found.needed_from)), sf.Refuted
+    )
 
 
 def test_when_the_vocabulary_ends_before_anything_is_needed_it_says_up_to_where():
@@ -125,21 +139,26 @@ def test_when_the_vocabulary_ends_before_anything_is_needed_it_says_up_to_where(
 def test_words_enter_at_the_first_step_that_holds_them(grown):
     for item in grown.growth:
         holding = [
-            s for s, one in zip(grown.steps, grown.explanations, strict=True) if item.word.position in one.positions
+            s
+            for s, one in zip(grown.steps, grown.explanations, strict=True)
+            if item.word.position in one.positions
         ]
         assert item.enters == (min(holding) if holding else None)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_words_are_needed_from_where_their_change_alone_flips_the_label(seed):
-    classifier, text = make_classifier(seed), make_text(seed)
+    classifier = make_classifier(seed)
+    text = make_text(seed)
     found = sf.profile(classifier, text, sf.KNNBox, [1, 3, 6])
     for item in found.growth:
         others = [word.position for word in found.text.words if word.position != item.word.position]
         refuted = [
             k
             for k in found.steps
-            if isinstance(sf.is_robust(classifier, text, others, perturbation=sf.KNNBox(k)), sf.Refuted)
+            if isinstance(
+                sf.is_robust(classifier, text, others, perturbation=sf.KNNBox(k)), sf.Refuted
+            )
         ]
         assert item.needed == (min(refuted) if refuted else None)
 
@@ -157,7 +176,9 @@ def test_steps_that_make_no_sense_are_refused(large, steps):
 
 def test_any_family_of_sets_will_do(large):
     near = {TEXT[0]: ["word1", "word2", "word3"], TEXT[1]: ["word4", "word5"]}
-    found = sf.profile(large, TEXT, lambda n: sf.WordSwap({w: o[:n] for w, o in near.items()}), [1, 2])
+    found = sf.profile(
+        large, TEXT, lambda n: sf.WordSwap({w: o[:n] for w, o in near.items()}), [1, 2]
+    )
     assert found.parameter == "size"
     assert len(found.explanations) == 2
 
@@ -176,7 +197,10 @@ def test_the_command(capsys):
 
 def test_the_command_saves_a_plot(capsys, tmp_path):
     saved = tmp_path / "p.svg"
-    assert main(["profile", "a dull film", "--knn-box", "5", "--steps", "50", "--plot", str(saved)]) == 0
+    assert (
+        main(["profile", "a dull film", "--knn-box", "5", "--steps", "50", "--plot", str(saved)])
+        == 0
+    )
     assert "<svg" in saved.read_text(encoding="utf-8")
     assert main(["profile", "a dull film", "--plot", str(tmp_path / "nowhere" / "p.svg")]) == 2
     capsys.readouterr()
@@ -187,7 +211,8 @@ def test_the_command_saves_a_plot(capsys, tmp_path):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_radius_is_about_the_empty_set_whatever_words_were_asked_for(seed):
-    classifier, text = make_classifier(seed), make_text(seed)
+    classifier = make_classifier(seed)
+    text = make_text(seed)
     plain = sf.profile(classifier, text, sf.KNNBox, [1, 3, 6])
     asked = sf.profile(classifier, text, sf.KNNBox, [1, 3, 6], include=[0, 1])
     assert (asked.free_until, asked.needed_from) == (plain.free_until, plain.needed_from)
@@ -211,7 +236,9 @@ def test_sets_that_are_not_one_inside_the_other_are_refused(large, family):
         sf.profile(large, TEXT, family, [2, 3])
 
 
-@pytest.mark.parametrize("family", [lambda n: sf.Deletion(), lambda n: sf.KNNBox(5)], ids=["no size", "same size"])
+@pytest.mark.parametrize(
+    "family", [lambda n: sf.Deletion(), lambda n: sf.KNNBox(5)], ids=["no size", "same size"]
+)
 def test_a_set_that_stays_the_same_has_no_growth(large, family):
     with pytest.raises(sf.InputError, match="they are the same at 2 and at 3"):
         sf.profile(large, TEXT, family, [2, 3])
@@ -242,7 +269,9 @@ def test_a_word_that_leaves_again_is_not_said_to_stay(large, grown):
     lines = list(told(grown))
     for item in grown.growth:
         holding = tuple(
-            s for s, one in zip(grown.steps, grown.explanations, strict=True) if item.word.position in one.positions
+            s
+            for s, one in zip(grown.steps, grown.explanations, strict=True)
+            if item.word.position in one.positions
         )
         assert item.steps == holding
         if holding and item.needed is None:
@@ -316,14 +345,22 @@ def test_a_cache_is_for_black_boxes(large, tmp_path):
 
 
 def test_at_a_tie_no_word_is_said_to_flip_the_label_alone():
-    """Where time ran out before the tie was seen, words that cannot even change were called needed."""
+    """Where time ran out before the tie was seen, words that cannot even change were
+    called needed.
+    """
     plain = make_classifier(3)
     last = plain.network.steps[-1]
     network = replace(
-        plain.network, steps=(*plain.network.steps[:-1], replace(last, weight=0 * last.weight, bias=0 * last.bias))
+        plain.network,
+        steps=(
+            *plain.network.steps[:-1],
+            replace(last, weight=0 * last.weight, bias=0 * last.bias),
+        ),
     )
     question = sf.Question(
-        replace(plain, network=network), ["word1", "word2"], perturbation=sf.WordSwap({"word1": ["word3"]})
+        replace(plain, network=network),
+        ["word1", "word2"],
+        perturbation=sf.WordSwap({"word1": ["word3"]}),
     )
     alone = np.eye(len(question.text), dtype=bool)
     assert _flippers(question, alone, [0, 1], Budget(5)) == []
@@ -331,20 +368,28 @@ def test_at_a_tie_no_word_is_said_to_flip_the_label_alone():
 
 
 def test_some_word_is_needed_already_only_where_nothing_smaller_was_left_open():
-    """Deleting any one word flips the label, but changes of one word at a time were not asked about."""
-    clf = sf.from_function(lambda texts: [[float(len(text.split()) > 2), 0.5] for text in texts], ["long", "short"])
+    """Deleting any one word flips the label, but changes of one word at a time were not asked
+    about.
+    """
+    clf = sf.from_function(
+        lambda texts: [[float(len(text.split()) > 2), 0.5] for text in texts], ["long", "short"]
+    )
     for steps, said in (
         ([2, 3], "Some word is needed at 2 changes at once; whether one is below that is open."),
         ([1, 2], "Some word is needed at 1 change at once already."),
     ):
-        assert str(sf.profile(clf, "one two three", lambda limit: sf.Deletion(at_most=limit), steps)).startswith(said)
+        assert str(
+            sf.profile(clf, "one two three", lambda limit: sf.Deletion(at_most=limit), steps)
+        ).startswith(said)
 
 
 def test_that_no_set_costs_less_than_nothing_is_not_said(grown):
     """Of an open answer about which no lower bound is known."""
     last = replace(grown.explanations[-1], status="sufficient", lower_bound=0.0)
     open_ = replace(grown, explanations=(*grown.explanations[:-1], last))
-    bounded = replace(grown, explanations=(*grown.explanations[:-1], replace(last, lower_bound=1.0)))
+    bounded = replace(
+        grown, explanations=(*grown.explanations[:-1], replace(last, lower_bound=1.0))
+    )
     for said in (str(last), str(open_)):
         assert "below 0" not in said
         assert "nothing is known of cheaper sets" in said

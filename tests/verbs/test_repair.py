@@ -12,8 +12,8 @@ from judges import Judge
 
 import suffice as sf
 from suffice.cli import main
-from suffice.prove.verdict import Proved, Unknown
 from suffice.verbs import adapters
+from suffice.verify.contract import Proved, Unknown
 
 TEXT = "it is not good , but it is not the worst film of the year either"
 
@@ -51,7 +51,8 @@ def test_a_counterexample_keeps_the_given_words_and_both_certificates_are_accept
 def test_it_says_in_one_sentence_what_it_found(sst):
     poor = sf.repair(sst, TEXT, ["worst"], perturbation=sf.KNNBox(100))
     assert str(poor).startswith(
-        "The given words do not suffice: with all of them fixed the label can still become 'positive'."
+        "The given words do not suffice: with all of them fixed the label can still become "
+        "'positive'."
     )
     assert "is the cheapest way to make them suffice (proved)" in str(poor)
     good = sf.repair(sst, TEXT, poor.positions, perturbation=sf.KNNBox(100))
@@ -63,7 +64,11 @@ def test_it_says_in_one_sentence_what_it_found(sst):
 def test_the_command(capsys):
     assert main(["repair", TEXT, "--words", "worst,14", "--knn-box", "100", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert (data["given"], data["verdict"], data["explanation"]["status"]) == ([10, 14], "refuted", "optimal")
+    assert (data["given"], data["verdict"], data["explanation"]["status"]) == (
+        [10, 14],
+        "refuted",
+        "optimal",
+    )
     assert set(data["given"]) | set(data["added"]) == set(data["explanation"]["positions"])
     assert main(["repair", TEXT, "--words", "absent"]) == 2
     assert "is not in the text" in capsys.readouterr().err
@@ -71,11 +76,15 @@ def test_the_command(capsys):
 
 # --- real explainers ---
 
-theirs = pytest.mark.filterwarnings("ignore")  # lime, shap, anchor and spacy warn when they are loaded or run
+theirs = pytest.mark.filterwarnings(
+    "ignore"
+)  # lime, shap, anchor and spacy warn when they are loaded or run
 
 
 def probabilities(classifier):
-    return lambda texts: np.array([classifier.predict(text or "<UNK>").probabilities for text in texts])
+    return lambda texts: np.array(
+        [classifier.predict(text or "<UNK>").probabilities for text in texts]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +97,16 @@ def lime_result(sst):
 @pytest.fixture(scope="module")
 def shap_result(sst):
     shap = pytest.importorskip("shap")
-    explainer = shap.Explainer(probabilities(sst), shap.maskers.Text(r"\W+"), output_names=list(sst.labels), seed=0)
+    explainer = shap.Explainer(
+        probabilities(sst), shap.maskers.Text(r"\W+"), output_names=list(sst.labels), seed=0
+    )
     return explainer([TEXT], max_evals=200, silent=True)
 
 
 @pytest.fixture(scope="module")
 def anchor_result(sst):
-    spacy, anchor = pytest.importorskip("spacy"), pytest.importorskip("anchor.anchor_text")
+    spacy = pytest.importorskip("spacy")
+    anchor = pytest.importorskip("anchor.anchor_text")
     np.random.seed(0)
     explainer = anchor.AnchorText(spacy.blank("en"), list(sst.labels), use_unk_distribution=True)
 
@@ -106,7 +118,9 @@ def anchor_result(sst):
 
 @theirs
 def test_lime_words_become_positions_and_are_repaired(sst, lime_result):
-    named = {word for word, weight in lime_result.as_list(label=1) if weight < 0}  # LIME explained `positive`
+    named = {
+        word for word, weight in lime_result.as_list(label=1) if weight < 0
+    }  # LIME explained `positive`
     found = sf.repair(sst, TEXT, lime_result, perturbation=sf.KNNBox(100))
     assert {sst.read(TEXT).tokens[i] for i in found.given} == named
     assert found.status == "optimal"
@@ -116,10 +130,16 @@ def test_lime_words_become_positions_and_are_repaired(sst, lime_result):
 @theirs
 def test_shap_values_become_positions_and_are_repaired(sst, shap_result):
     weights = shap_result.values[0][:, list(sst.labels).index("negative")]
-    named = {str(token).strip() for token, weight in zip(shap_result.data[0], weights, strict=True) if weight > 0}
+    named = {
+        str(token).strip()
+        for token, weight in zip(shap_result.data[0], weights, strict=True)
+        if weight > 0
+    }
     for result in (shap_result, shap_result[0]):
         found = sf.repair(sst, TEXT, result, perturbation=sf.KNNBox(100))
-        assert {sst.read(TEXT).tokens[i] for i in found.given} == {n for n in named if n.isalpha()} | (named & {","})
+        assert {sst.read(TEXT).tokens[i] for i in found.given} == {
+            n for n in named if n.isalpha()
+        } | (named & {","})
         assert found.status == "optimal"
 
 
@@ -144,7 +164,9 @@ def test_an_anchor_becomes_positions_and_is_repaired(sst, anchor_result):
 @pytest.mark.parametrize("explainer", ["lime_result", "shap_result", "anchor_result"])
 def test_the_explanation_of_another_text_is_refused(sst, explainer, request):
     with pytest.raises(sf.InputError, match="explained another text"):
-        sf.repair(sst, "another text", request.getfixturevalue(explainer), perturbation=sf.KNNBox(5))
+        sf.repair(
+            sst, "another text", request.getfixturevalue(explainer), perturbation=sf.KNNBox(5)
+        )
 
 
 @theirs
@@ -154,14 +176,20 @@ def test_lime_about_another_label_is_refused_where_labels_are_more_than_two(lime
 
 
 def anchor_like(names, starts, instance):
-    """An object with the face of an AnchorExplanation, for tokenisations that a real one seldom gives."""
-    return types.SimpleNamespace(type="text", exp_map={"positions": starts, "instance": instance}, names=lambda: names)
+    """An object with the face of an AnchorExplanation, for tokenisations that a real one seldom
+    gives.
+    """
+    return types.SimpleNamespace(
+        type="text", exp_map={"positions": starts, "instance": instance}, names=lambda: names
+    )
 
 
 def test_pieces_cut_otherwise_are_matched_by_place(sst):
     text = sst.read("a well-made film , isn't it")
     pieces = [("well", 2), ("n't", 19)]
-    found = adapters.from_anchor(anchor_like([n for n, _ in pieces], [s for _, s in pieces], text.source), text, "", [])
+    found = adapters.from_anchor(
+        anchor_like([n for n, _ in pieces], [s for _, s in pieces], text.source), text, "", []
+    )
     assert [text.words[i].text for i in found] == ["well-made", "isn't"]
 
 
@@ -189,14 +217,20 @@ def test_what_is_neither_words_nor_an_explanation_is_refused(sst, given):
         ("negative", "positive", (1,)),
     ],
 )
-def test_shap_values_of_one_output_are_those_of_the_named_or_the_second_label(sst, names, label, expected):
-    result = types.SimpleNamespace(data=["good ", "film"], values=np.array([1.0, -1.0]), output_names=names)
+def test_shap_values_of_one_output_are_those_of_the_named_or_the_second_label(
+    sst, names, label, expected
+):
+    result = types.SimpleNamespace(
+        data=["good ", "film"], values=np.array([1.0, -1.0]), output_names=names
+    )
     assert adapters.from_shap(result, sst.read("good film"), label, sst.labels) == expected
 
 
 def test_an_added_word_that_stands_twice_is_told_apart():
     found = sf.repair(
-        sf.load("sentiment"), "It is not good, but it is not the worst film of the year either.", ["worst"]
+        sf.load("sentiment"),
+        "It is not good, but it is not the worst film of the year either.",
+        ["worst"],
     )
     assert "Adding 'not' (position 2) is the cheapest way" in str(found)
 
@@ -210,7 +244,9 @@ def test_real_words_are_asked_about_where_that_is_easy_for_maxima_too():
 
 
 def test_an_explanation_that_adds_nothing_says_that_the_given_words_suffice():
-    found = sf.repair(sf.load("sst-fc25"), "a gorgeous film", ["gorgeous"], perturbation=sf.Deletion())
+    found = sf.repair(
+        sf.load("sst-fc25"), "a gorgeous film", ["gorgeous"], perturbation=sf.Deletion()
+    )
     assert (found.added, found.status) == ((), "optimal")
     open_ = replace(found, verdict=Unknown("time is up"))
     assert open_.sufficed is True

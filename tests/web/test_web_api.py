@@ -1,4 +1,6 @@
-"""The JSON API: the same dictionaries as --json, limits, clear refusals, and no way in for other sites."""
+"""The JSON API: the same dictionaries as --json, limits, clear refusals, and no way in for other
+sites.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,13 @@ def ask(client: httpx.Client, verb: str = "explain", **question: Any) -> httpx.R
 
 
 def lasting(**question: Any) -> dict[str, Any]:
-    return {"text": LASTING, "model": "lasting", "perturbation": LASTING_SET, "seconds": 60, **question}
+    return {
+        "text": LASTING,
+        "model": "lasting",
+        "perturbation": LASTING_SET,
+        "seconds": 60,
+        **question,
+    }
 
 
 def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
@@ -69,7 +77,9 @@ def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
 
 
 def stream(client: httpx.Client, question: dict[str, Any], verb: str = "explain") -> Any:
-    return client.stream("POST", f"/api/{verb}", json=question, headers={"accept": "text/event-stream"})
+    return client.stream(
+        "POST", f"/api/{verb}", json=question, headers={"accept": "text/event-stream"}
+    )
 
 
 # --- answers ---
@@ -110,12 +120,15 @@ def test_the_other_verbs_answer_too(client, verb, question):
 
 def test_a_stream_names_the_next_question_where_no_word_is_needed(client):
     with stream(
-        client, {"text": "boring dull tedious awful", "perturbation": {"kind": "deletion", "at_most": 1}}
+        client,
+        {"text": "boring dull tedious awful", "perturbation": {"kind": "deletion", "at_most": 1}},
     ) as told:
         found = dict(events(told))
     assert found["answer"]["result"]["positions"] == []
     assert found["next"]["sentence"].startswith("A quick look: if ")
-    assert found["next"]["command"].startswith("suffice explain 'boring dull tedious awful' --model MODEL --deletion")
+    assert found["next"]["command"].startswith(
+        "suffice explain 'boring dull tedious awful' --model MODEL --deletion"
+    )
 
 
 def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
@@ -142,7 +155,10 @@ def test_a_stream_tells_the_text_the_bounds_and_the_answer(client):
 
 def test_answers_can_be_downloaded(client, tmp_path):
     key = ask(client).headers["x-suffice-answer"]
-    for name, kind in [("answer.json", "application/json"), ("report.html", "text/html; charset=utf-8")]:
+    for name, kind in [
+        ("answer.json", "application/json"),
+        ("report.html", "text/html; charset=utf-8"),
+    ]:
         got = client.get(f"/api/answers/{key}/{name}")
         assert got.headers["content-type"] == kind
         assert got.headers["content-disposition"].startswith("attachment")
@@ -192,8 +208,13 @@ def test_a_search_stopped_twice_ends_without_an_answer_or_with_one_that_was_chec
 
 
 def test_who_waits_does_not_wait_for_the_details_of_others(folder):
-    """With one worker, ten streams are asked for at once: each gets its answer, and each gets a report."""
-    with serving("--model", "sst-fc25", "--workers", "1") as address, ThreadPoolExecutor(10) as threads:
+    """With one worker, ten streams are asked for at once: each gets its answer, and each gets a
+    report.
+    """
+    with (
+        serving("--model", "sst-fc25", "--workers", "1") as address,
+        ThreadPoolExecutor(10) as threads,
+    ):
 
         def one(_: int) -> list[str]:
             with (
@@ -208,7 +229,9 @@ def test_who_waits_does_not_wait_for_the_details_of_others(folder):
 
 
 def test_a_client_that_leaves_frees_its_worker(client):
-    """More clients leave, one after another, than there are workers; the next still gets an answer."""
+    """More clients leave, one after another, than there are workers; the next still
+    gets an answer.
+    """
     for _ in range(4):
         with stream(client, lasting()) as response:
             next(data for kind, data in events(response) if kind == "progress")
@@ -217,7 +240,10 @@ def test_a_client_that_leaves_frees_its_worker(client):
 
 def test_a_client_that_leaves_without_a_stream_frees_its_worker_too(address):
     for _ in range(4):
-        with httpx.Client(base_url=address, timeout=0.5, trust_env=False) as client, pytest.raises(httpx.ReadTimeout):
+        with (
+            httpx.Client(base_url=address, timeout=0.5, trust_env=False) as client,
+            pytest.raises(httpx.ReadTimeout),
+        ):
             client.post("/api/explain", json=lasting())
     with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
         assert ask(client).json()["status"] == "optimal"
@@ -257,7 +283,11 @@ def kill_workers() -> None:
     mine = os.getpid()
     parents = {pid: parent for pid, parent, _ in processes()}
     for pid, parent, command in processes():
-        if "spawn_main" in command and parents.get(parent) == mine and "--workers\0001" in commands(parent):
+        if (
+            "spawn_main" in command
+            and parents.get(parent) == mine
+            and "--workers\0001" in commands(parent)
+        ):
             os.kill(pid, signal.SIGKILL)
 
 
@@ -299,7 +329,9 @@ def test_a_classifier_that_can_only_be_run_is_served_too(tmp_path, monkeypatch):
         serving("--model", "python:mine:predict", "--workers", "1") as address,
         httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
     ):
-        with stream(client, {"text": "a good film", "perturbation": {"kind": "deletion"}}) as response:
+        with stream(
+            client, {"text": "a good film", "perturbation": {"kind": "deletion"}}
+        ) as response:
             told = dict(events(response))
         assert told["answer"]["result"]["positions"] == [1]
         assert "done" in told
@@ -318,7 +350,10 @@ WRONG = {
     "half a character": ({"text": "\ud83d"}, "text"),
     "half a character in a word": ({"include": ["\ud83d"]}, "include"),
     "half a character in a cost": ({"cost": {"\udc00": 1}}, "cost"),
-    "half a character in a set": ({"perturbation": {"kind": "word-swap", "swaps": {"a": ["\ud83d"]}}}, "perturbation"),
+    "half a character in a set": (
+        {"perturbation": {"kind": "word-swap", "swaps": {"a": ["\ud83d"]}}},
+        "perturbation",
+    ),
     "half a character in a model": ({"model": "\ud83d"}, "model"),
     "time beyond all bounds": ({"seconds": 10**400}, "seconds"),
     "a seed beyond all bounds": ({"seed": 10**400}, "seed"),
@@ -326,14 +361,26 @@ WRONG = {
     "a cost beyond all bounds": ({"cost": {"film": 10**400}}, "cost"),
     "a cost that is not finite": ({"cost": {"film": float("inf")}}, "body"),
     "costs whose sum is no number": ({"cost": {"film": 1e308, "nerve": 1e308}}, "cost"),
-    "a size beyond all bounds": ({"perturbation": {"kind": "knn-box", "k": 10**400}}, "perturbation"),
-    "a radius beyond all bounds": ({"perturbation": {"kind": "epsilon-ball", "eps": 10**400}}, "perturbation"),
-    "a limit beyond all bounds": ({"perturbation": {"kind": "deletion", "at_most": 10**400}}, "perturbation"),
+    "a size beyond all bounds": (
+        {"perturbation": {"kind": "knn-box", "k": 10**400}},
+        "perturbation",
+    ),
+    "a radius beyond all bounds": (
+        {"perturbation": {"kind": "epsilon-ball", "eps": 10**400}},
+        "perturbation",
+    ),
+    "a limit beyond all bounds": (
+        {"perturbation": {"kind": "deletion", "at_most": 10**400}},
+        "perturbation",
+    ),
     "a truth as size": ({"perturbation": {"kind": "knn-box", "k": True}}, "perturbation"),
     "no changes at once": ({"perturbation": {"kind": "deletion", "at_most": 0}}, "perturbation"),
     "an unknown key in a set": ({"perturbation": {"kind": "deletion", "k": 3}}, "perturbation"),
     "a set without its size": ({"perturbation": {"kind": "knn-box"}}, "perturbation"),
-    "a norm that is none": ({"perturbation": {"kind": "epsilon-ball", "eps": 1, "p": 3}}, "perturbation"),
+    "a norm that is none": (
+        {"perturbation": {"kind": "epsilon-ball", "eps": 1, "p": 3}},
+        "perturbation",
+    ),
     "an unknown model": ({"model": "../../etc"}, "model"),
     "a path as model": ({"model": "/etc/passwd"}, "model"),
     "no set": ({"perturbation": "knn"}, "perturbation"),
@@ -364,7 +411,9 @@ def test_a_wrong_field_is_named(client, question, field):
 @pytest.mark.parametrize(("kind", "name"), [("epsilon-ball", "eps"), ("knn-box", "k")])
 def test_a_number_that_is_too_large_is_not_said_to_be_none(client, size, kind, name):
     asked = f'{{"text": "good", "perturbation": {{"kind": "{kind}", "{name}": {size}}}}}'
-    answer = client.post("/api/explain", content=asked, headers={"content-type": "application/json"})
+    answer = client.post(
+        "/api/explain", content=asked, headers={"content-type": "application/json"}
+    )
     assert answer.status_code == 422
     assert "too large a number" in answer.json()["error"]["message"]
 
@@ -403,7 +452,9 @@ def test_what_does_not_fit_the_text_is_refused_in_words(client, question):
     assert len(answer.json()["error"]["message"]) > 20
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"x"', b"NaN", b'{"text": NaN}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[1]", b'"x"', b"NaN", b'{"text": NaN}', b"\xff", b"[" * 100_000]
+)
 def test_what_is_not_json_is_refused(client, body):
     answer = client.post("/api/explain", content=body, headers={"content-type": "application/json"})
     assert answer.status_code == 400
@@ -417,7 +468,10 @@ def test_a_large_body_is_refused_before_it_is_read(client):
     assert client.post("/api/explain", content=parts, headers=headers).status_code == 413
 
 
-POST = b"POST /api/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: 99\r\n\r\n{"
+POST = (
+    b"POST /api/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: "
+    b"99\r\n\r\n{"
+)
 
 
 @pytest.mark.parametrize(
@@ -429,7 +483,13 @@ POST = b"POST /api/explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nCo
         POST % b"application/json",
         POST % b"text/plain",
     ],
-    ids=["nothing", "half a head", "one and a half", "half a body", "half a body of what is refused"],
+    ids=[
+        "nothing",
+        "half a head",
+        "one and a half",
+        "half a body",
+        "half a body of what is refused",
+    ],
 )
 def test_a_request_that_does_not_arrive_is_closed(hasty, sent):
     with socket.create_connection(("127.0.0.1", hasty), timeout=30) as line:
@@ -443,8 +503,12 @@ def hasty() -> Iterator[int]:
     """The port of a server with little patience, in this process."""
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
         patch.setattr(guard, "PATIENCE", 0.3)
-        app = Starlette(routes=Routes({"sst-fc25": "sst-fc25"}, {"explain": {}}, fields.Limits()).routes())
-        config = uvicorn.Config(app, http=guard.Patient, log_level="error", lifespan="off", timeout_keep_alive=1)
+        app = Starlette(
+            routes=Routes({"sst-fc25": "sst-fc25"}, {"explain": {}}, fields.Limits()).routes()
+        )
+        config = uvicorn.Config(
+            app, http=guard.Patient, log_level="error", lifespan="off", timeout_keep_alive=1
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -456,11 +520,18 @@ def hasty() -> Iterator[int]:
 def test_only_json_is_taken(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         body = json.dumps({"text": TEXT}).encode()
-        assert client.post("/api/explain", content=body, headers={"content-type": kind}).status_code == 415
+        assert (
+            client.post("/api/explain", content=body, headers={"content-type": kind}).status_code
+            == 415
+        )
 
 
 def test_wrong_addresses_and_methods_are_refused_as_json(client):
-    for method, path, status in [("GET", "/nowhere", 404), ("GET", "/api/explain", 405), ("DELETE", "/", 405)]:
+    for method, path, status in [
+        ("GET", "/nowhere", 404),
+        ("GET", "/api/explain", 405),
+        ("DELETE", "/", 405),
+    ]:
         answer = client.request(method, path)
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, "missing")
     assert client.get("/static/../app.py").status_code == 404
@@ -470,7 +541,10 @@ def test_wrong_addresses_and_methods_are_refused_as_json(client):
 
 def test_a_full_line_is_told_politely(tmp_path):
     folder = lasting_model(tmp_path / "lasting")
-    with serving("--model", str(folder), "--workers", "1") as address, ThreadPoolExecutor(24) as pool:
+    with (
+        serving("--model", str(folder), "--workers", "1") as address,
+        ThreadPoolExecutor(24) as pool,
+    ):
 
         def one(_: int) -> int:
             with httpx.Client(base_url=address, timeout=120, trust_env=False) as client:
@@ -488,7 +562,9 @@ def test_a_full_line_is_told_politely(tmp_path):
 # --- other sites ---
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost.evil"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost.evil"]
+)
 def test_another_host_name_is_not_answered(client, host):
     assert client.get("/api", headers={"host": host}).status_code == 421
 
@@ -499,7 +575,9 @@ def test_loopback_names_are_answered(client):
         assert client.get("/api", headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"])
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"]
+)
 def test_another_origin_may_not_ask(client, origin):
     answer = client.post("/api/explain", json={"text": TEXT}, headers={"origin": origin})
     assert answer.status_code == 403
@@ -512,7 +590,9 @@ def test_a_foreign_page_may_link_here_but_not_ask(client):
 
 def test_its_own_origin_may_ask(client):
     own = str(client.base_url).rstrip("/")
-    assert client.post("/api/explain", json={"text": TEXT}, headers={"origin": own}).status_code == 200
+    assert (
+        client.post("/api/explain", json={"text": TEXT}, headers={"origin": own}).status_code == 200
+    )
 
 
 def test_every_answer_carries_the_policies(client):
@@ -534,7 +614,9 @@ def test_the_document_describes_what_is_there(client):
     told = client.get("/api").json()
     assert {f"/api/{verb}" for verb in told["verbs"]} <= set(document["paths"])
     assert set(told["verbs"]) == {"explain", "contrast", "bias", "profile", "neighbours"}
-    schema = document["paths"]["/api/explain"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    schema = document["paths"]["/api/explain"]["post"]["requestBody"]["content"][
+        "application/json"
+    ]["schema"]
     assert schema["required"] == ["text"]
     assert schema["properties"]["model"]["enum"] == ["sst-fc25", "lasting"]
 
@@ -543,7 +625,11 @@ def test_every_address_of_the_api_is_in_the_document():
     made = make_app(["sst-fc25"])
     known = fields.questions(["sst-fc25"], fields.Limits())
     document = openapi.document(known, fields.corpus(["sst-fc25"], fields.Limits()))
-    served = {route.path.replace("{key}", "{id}") for route in made.routes if route.path.startswith("/api")}
+    served = {
+        route.path.replace("{key}", "{id}")
+        for route in made.routes
+        if route.path.startswith("/api")
+    }
     assert served == set(document["paths"])
 
 
@@ -604,12 +690,18 @@ def test_nothing_is_written_beside_the_server(tmp_path, monkeypatch):
     with serving("--model", "sst-fc25", "--workers", "1") as address:
         with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
             assert ask(client).status_code == 200
-        found = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_mtime >= before - 1]
+        found = [
+            path
+            for path in tmp_path.rglob("*")
+            if path.is_file() and path.stat().st_mtime >= before - 1
+        ]
     assert found == []
 
 
 def test_a_client_that_has_gone_is_not_sent_what_is_waiting():
-    """Many messages at once, and a client that hangs up at the first: asyncio complains about the fifth lost write."""
+    """Many messages at once, and a client that hangs up at the first: asyncio complains about the
+    fifth lost write.
+    """
     sent: list[dict[str, Any]] = []
 
     class Job:

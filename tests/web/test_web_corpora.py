@@ -1,4 +1,6 @@
-"""Many texts on the server: going through a file, stopping, going on, limits, and what can be downloaded."""
+"""Many texts on the server: going through a file, stopping, going on, limits, and what can be
+downloaded.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from suffice.web import corpora
 from suffice.web.fields import Limits
 from suffice.web.guard import Refusal
 
-TEXTS = ["a gripping film", "a dull film", "she is a fine actor", "he is a fine actor", "a plain, honest story"]
+TEXTS = [
+    "a gripping film",
+    "a dull film",
+    "she is a fine actor",
+    "he is a fine actor",
+    "a plain, honest story",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +47,13 @@ def as_csv(texts: list[str]) -> str:
 
 
 def put(client: httpx.Client, texts: str = as_csv(TEXTS), **question: Any) -> httpx.Response:
-    asked = {"texts": texts, "name": "reviews.csv", "perturbation": {"kind": "deletion"}, "seconds": 20, **question}
+    asked = {
+        "texts": texts,
+        "name": "reviews.csv",
+        "perturbation": {"kind": "deletion"},
+        "seconds": 20,
+        **question,
+    }
     return client.post("/api/corpora", json=asked)
 
 
@@ -120,7 +134,9 @@ def test_the_table_of_explanations_cannot_be_taken_for_formulas(client):
 
 
 def test_a_broken_row_is_told_and_the_others_go_on(client):
-    key = put(client, 'text,label\na good film,positive\n"",\none,two,three\na bad film,negative\n').json()["id"]
+    key = put(
+        client, 'text,label\na good film,positive\n"",\none,two,three\na bad film,negative\n'
+    ).json()["id"]
     told = {row["row"]: row for row in run(client, key)}
     assert [told[row]["status"] == "error" for row in sorted(told)] == [False, True, True, False]
     assert "fields" in told[3]["note"]
@@ -152,18 +168,25 @@ def test_what_is_not_there_is_told(client):
     for path in ("/api/corpora/nothing", "/api/corpora/nothing/table.csv"):
         assert client.get(path).status_code == 404
     assert client.post("/api/corpora/nothing/run", json={}).status_code == 404
-    assert client.get(f"/api/corpora/{put(client, as_csv(['x'])).json()['id']}/table.csv").status_code == 404
+    assert (
+        client.get(f"/api/corpora/{put(client, as_csv(['x'])).json()['id']}/table.csv").status_code
+        == 404
+    )
 
 
 def test_a_file_that_is_too_large_is_refused(client):
     assert put(client, "text\n" + "x" * 5_000_000).status_code == 413
 
 
-def test_a_server_that_ends_in_the_middle_of_a_run_says_nothing_and_leaves_nothing(tmp_path, monkeypatch):
+def test_a_server_that_ends_in_the_middle_of_a_run_says_nothing_and_leaves_nothing(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with serving("--model", "sentiment", "--workers", "1") as address:
         client = httpx.Client(base_url=address, timeout=60, trust_env=False)
-        key = put(client, as_csv([f"film {i} is a gripping story" for i in range(500)])).json()["id"]
+        key = put(client, as_csv([f"film {i} is a gripping story" for i in range(500)])).json()[
+            "id"
+        ]
         with client.stream("POST", f"/api/corpora/{key}/run", json={}) as response:
             next(line for line in response.iter_lines() if line.startswith("data: "))
             assert list(tmp_path.iterdir()) != []

@@ -1,4 +1,6 @@
-"""Any classifier behind the page: a transformer from its folder, and what a person is told of each model."""
+"""Any classifier behind the page: a transformer from its folder, and what a person is told of each
+model.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ import suffice as sf
 from suffice.web import cards
 from suffice.web.app import folders
 
-SURE = 100.0  # a bias that no pooled vector of the network outweighs: the label is sure on every machine
+# a bias that no pooled vector of the network outweighs: the label is sure on every machine
+SURE = 100.0
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +46,35 @@ def test_a_transformer_is_served_from_its_folder(transformer):
         httpx.Client(base_url=address, timeout=120, trust_env=False) as client,
     ):
         (model,) = client.get("/api").json()["models"]
-        assert (model["name"], model["labels"]) == ("tiny-bert", ["negative", "neutral", "positive"])
+        assert (model["name"], model["labels"]) == (
+            "tiny-bert",
+            ["negative", "neutral", "positive"],
+        )
         assert str(transformer.parent) not in json.dumps(model)
         assert client.get("/api/models/tiny-bert/card").text.startswith("# tiny-bert")
         asked = {"text": "a gripping film", "perturbation": {"kind": "deletion"}}
         told = dict(streamed(client, asked))
         scores = {one["label"]: one["probability"] for one in told["text"]["scores"]}
         assert scores["positive"] > 0.99
-        assert (told["answer"]["result"]["status"], told["answer"]["result"]["positions"]) == ("optimal", [])
+        assert (told["answer"]["result"]["status"], told["answer"]["result"]["positions"]) == (
+            "optimal",
+            [],
+        )
         assert "done" in told
         flip = client.post("/api/contrast", json=asked).json()
         assert flip["status"] == "none"
 
 
 def streamed(client: httpx.Client, asked: dict[str, Any]) -> list[tuple[str, Any]]:
-    with client.stream("POST", "/api/explain", json=asked, headers={"accept": "text/event-stream"}) as response:
+    with client.stream(
+        "POST", "/api/explain", json=asked, headers={"accept": "text/event-stream"}
+    ) as response:
         parts = response.read().decode().split("\n\n")
     pairs = [part.split("\n") for part in parts if part.startswith("event: ")]
-    return [(kind.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for kind, data in pairs]
+    return [
+        (kind.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+        for kind, data in pairs
+    ]
 
 
 def test_every_bundled_model_has_a_title_facts_and_a_card():
@@ -84,6 +98,14 @@ def test_a_folder_that_is_called_like_a_bundled_model_does_not_get_its_title(tmp
 
 
 def test_what_a_folder_says_of_its_accuracy_is_believed_only_as_numbers():
-    assert cards._right({"accuracy": {"test": 0.5}, "rows": {"test": 10}}) == " Right on 50.0% of 10 test texts."
-    for meta in ({}, {"accuracy": "high"}, {"accuracy": {"test": "0.9"}, "rows": {"test": 1}}, {"accuracy": None}):
+    assert (
+        cards._right({"accuracy": {"test": 0.5}, "rows": {"test": 10}})
+        == " Right on 50.0% of 10 test texts."
+    )
+    for meta in (
+        {},
+        {"accuracy": "high"},
+        {"accuracy": {"test": "0.9"}, "rows": {"test": 1}},
+        {"accuracy": None},
+    ):
         assert cards._right(meta) == ""

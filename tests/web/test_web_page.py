@@ -1,4 +1,6 @@
-"""The page in a real browser: the main path, stopping, choosing words, hostile texts, keyboard alone, a phone."""
+"""The page in a real browser: the main path, stopping, choosing words, hostile texts, keyboard
+alone, a phone.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def ask_lasting(page: Any) -> None:
     page.select_option("#kind", "epsilon-ball")
     page.fill("#text", LASTING)
     page.fill("#set-eps", "0.1")
-    page.select_option("#seconds", "60")  # the longest: a slow machine must not come to its end before the test does
+    page.select_option(
+        "#seconds", "60"
+    )  # the longest: a slow machine must not come to its end before the test does
     page.click("#go")
 
 
@@ -85,7 +89,9 @@ def test_a_word_tells_what_it_may_become_and_why_it_is_needed(page):
     page.click("#inspector .chips button:has-text('112 more')")
     page.wait_for_selector("#inspector .chips li >> nth=119")
     named = page.locator("#inspector .chips li").all_inner_texts()
-    assert named == list(sf.neighbours(sf.load("sst-fc25"), "beautifully", perturbation=sf.KNNBox(120)))
+    assert named == list(
+        sf.neighbours(sf.load("sst-fc25"), "beautifully", perturbation=sf.KNNBox(120))
+    )
 
 
 def test_a_needed_word_comes_with_a_text_that_the_classifier_was_run_on(page):
@@ -161,7 +167,9 @@ def test_the_sentence_that_answers_comes_before_the_words_and_these_before_the_b
     assert page.inner_text("#axis-end").endswith(" s")
 
 
-def test_on_a_phone_the_answer_comes_into_view_and_the_keyboard_stays_where_it_was(chromium, address):
+def test_on_a_phone_the_answer_comes_into_view_and_the_keyboard_stays_where_it_was(
+    chromium, address
+):
     """The form fills a phone: nothing seemed to happen when the button was pressed."""
     with opened(chromium, viewport={"width": 390, "height": 844}, reduced_motion="reduce") as phone:
         phone.goto(address)
@@ -171,19 +179,27 @@ def test_on_a_phone_the_answer_comes_into_view_and_the_keyboard_stays_where_it_w
         phone.keyboard.press("Enter")
         phone.wait_for_selector(ANSWERED)
         phone.wait_for_selector("#running", state="hidden")
-        assert 0 <= phone.evaluate("document.getElementById('headline').getBoundingClientRect().top") < 500
+        assert (
+            0
+            <= phone.evaluate("document.getElementById('headline').getBoundingClientRect().top")
+            < 500
+        )
         assert phone.evaluate("document.activeElement.id") == "go"
 
 
 def test_what_is_all_but_certain_is_not_called_certain(page):
-    said = page.evaluate("import('./static/draw.js').then(draw => [0.99996, 1, 0.848].map(draw.percent))")
+    said = page.evaluate(
+        "import('./static/draw.js').then(draw => [0.99996, 1, 0.848].map(draw.percent))"
+    )
     assert said == ["over 99.9%", "100.0%", "84.8%"]
 
 
 def test_all_class_scores_are_shown_the_highest_first(page):
     ask(page)
     said = sf.load("sst-fc25").predict(TEXT)
-    shares = [float(share.removesuffix("%")) for share in page.locator("#scores .share").all_inner_texts()]
+    shares = [
+        float(share.removesuffix("%")) for share in page.locator("#scores .share").all_inner_texts()
+    ]
     assert shares == sorted((round(100 * sure, 1) for sure in said.probabilities), reverse=True)
     assert page.inner_text("#scores .top-score .name") == said.label
 
@@ -195,9 +211,9 @@ def test_the_menu_of_sets_is_the_table_and_every_set_can_be_asked_about(page):
     page.fill("#text", "a fine film")
     for kind in (kind for kind in table.KINDS if kind.may):
         page.select_option("#kind", kind.name)
-        assert set(page.locator("[data-name]").evaluate_all("all => all.map(one => one.dataset.name)")) == set(
-            kind.schema
-        )
+        assert set(
+            page.locator("[data-name]").evaluate_all("all => all.map(one => one.dataset.name)")
+        ) == set(kind.schema)
         if "swaps" in kind.schema:
             page.fill("#set-swaps", "fine: good, bad\nfilm: movie")
         page.click("#go")
@@ -244,7 +260,10 @@ def test_equally_cheap_sets_are_told_apart(page):
     """What the server would say of three sets: "acted" in all of them, "A" and "film" in some."""
     ask(page)
     at = {"acted": 4, "A": 0, "film": 5}
-    words = {name: {"position": position, "text": name, "start": 0, "end": 1} for name, position in at.items()}
+    words = {
+        name: {"position": position, "text": name, "start": 0, "end": 1}
+        for name, position in at.items()
+    }
     told = {
         "count": 3,
         "complete": True,
@@ -262,14 +281,23 @@ def test_equally_cheap_sets_are_told_apart(page):
     assert "in some equally cheap sets" in word(page, "film").get_attribute("aria-label")
     assert "in no equally cheap set" in word(page, "nerve").get_attribute("aria-label")
     legend = page.locator("#equal .legend li").all_inner_texts()
-    assert legend == ["1 word in all of the 3 sets", "2 words in some of the 3 sets", "9 words in none of the 3 sets"]
+    assert legend == [
+        "1 word in all of the 3 sets",
+        "2 words in some of the 3 sets",
+        "9 words in none of the 3 sets",
+    ]
 
 
 def later(route: Any, kind: str, data: dict[str, Any]) -> None:
     """What the server answers, with one more event before it is done."""
     answer = route.fetch()
-    told = "".join(part + "\n\n" for part in answer.text().split("\n\n") if part and "event: done" not in part)
-    route.fulfill(response=answer, body=f"{told}event: {kind}\ndata: {json.dumps(data)}\n\nevent: done\ndata: {{}}\n\n")
+    told = "".join(
+        part + "\n\n" for part in answer.text().split("\n\n") if part and "event: done" not in part
+    )
+    route.fulfill(
+        response=answer,
+        body=f"{told}event: {kind}\ndata: {json.dumps(data)}\n\nevent: done\ndata: {{}}\n\n",
+    )
 
 
 def test_the_other_tabs_answer(page):
@@ -291,7 +319,8 @@ def test_a_search_can_be_watched_and_stopped_and_the_best_is_kept(page):
     page.click("#stop")
     page.wait_for_selector(ANSWERED)
     assert "proved enough; cheaper may exist" in page.inner_text("#badge")
-    lower, upper = float(page.inner_text("#lower")), float(page.inner_text("#upper"))
+    lower = float(page.inner_text("#lower"))
+    upper = float(page.inner_text("#upper"))
     assert lower <= upper < 40
     assert len(needed(page)) == upper
     page.wait_for_selector("#running", state="hidden")
@@ -344,7 +373,8 @@ def test_the_link_holds_the_whole_question(page, address):
     word(page, "gripping").click()
     page.keyboard.press("x")
     page.wait_for_selector(ANSWERED)
-    link, words = page.url, needed(page)
+    link = page.url
+    words = needed(page)
     page.goto("about:blank")
     page.goto(link)
     page.wait_for_selector(ANSWERED)
@@ -364,7 +394,11 @@ def test_a_broken_link_opens_the_empty_page(tab, address, broken):
 
 def test_answers_are_downloaded(page, tmp_path):
     ask(page)
-    for kind, name in [("html", "report.html"), ("certificate", "answer.cert"), ("json", "answer.json")]:
+    for kind, name in [
+        ("html", "report.html"),
+        ("certificate", "answer.cert"),
+        ("json", "answer.json"),
+    ]:
         with page.expect_download() as waiting:
             page.click(f"#get-{kind}")
         waiting.value.save_as(tmp_path / name)
@@ -412,7 +446,9 @@ def test_everything_works_with_the_keyboard_alone(page):
     until(page, "go")
     press("Enter")
     page.wait_for_selector(ANSWERED)
-    page.wait_for_selector("#running", state="hidden")  # while details are looked for, Stop is a stop too
+    page.wait_for_selector(
+        "#running", state="hidden"
+    )  # while details are looked for, Stop is a stop too
     until(page, "tab-explain")
     press("Tab")  # the words are one stop, arrows move among them
     press("ArrowRight")
@@ -455,11 +491,15 @@ def test_focus_can_always_be_seen(page):
 
 @pytest.mark.parametrize("width", [360, 390])
 def test_it_fits_a_phone(chromium, address, width):
-    with opened(chromium, viewport={"width": width, "height": 740}, has_touch=True, is_mobile=True) as phone:
+    with opened(
+        chromium, viewport={"width": width, "height": 740}, has_touch=True, is_mobile=True
+    ) as phone:
         phone.goto(address)
         phone.wait_for_selector("html[data-ready]")
         for tab in phone.locator("[role=tab]").all():
-            assert tab.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+            assert tab.evaluate(
+                "one => one.parentElement.scrollWidth <= one.parentElement.clientWidth"
+            )
         ask(phone, TEXT + " extraordinarilyunbreakablelongwordthatgoesonandonandonandon")
         assert fits(phone, width)
         word(phone, "gripping").tap()

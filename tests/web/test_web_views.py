@@ -1,4 +1,6 @@
-"""The other views in a real browser; and every view and every report at each width, font set and scheme."""
+"""The other views in a real browser; and every view and every report at each width, font set and
+scheme.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,29 @@ import suffice as sf
 ANSWERED = "#actions:not([hidden])"
 WIDTHS = [360, 390, 1280]
 LONG = "extraordinarilyunbreakablelongwordthatgoesonandonandonandon"
-ROWS = ["a gripping film", "she is a dull actor", "he is a great actor", f"<b>{LONG}</b> is fun", "the plot is thin"]
+ROWS = [
+    "a gripping film",
+    "she is a dull actor",
+    "he is a great actor",
+    f"<b>{LONG}</b> is fun",
+    "the plot is thin",
+]
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with serving("--model", "sentiment", "--model", "sst-fc25", "--model", "topic", "--workers", "2") as found:
+    with serving(
+        "--model", "sentiment", "--model", "sst-fc25", "--model", "topic", "--workers", "2"
+    ) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def reviews(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("texts") / "reviews.csv"
-    path.write_text("text,label\n" + "".join(f'"{text}",positive\n' for text in ROWS) + "too,many,fields\n")
+    path.write_text(
+        "text,label\n" + "".join(f'"{text}",positive\n' for text in ROWS) + "too,many,fields\n"
+    )
     return path
 
 
@@ -39,7 +51,9 @@ def visit(page: Any, address: str, view: str) -> None:
 # --- side by side ---
 
 
-def compare(page: Any, address: str, first: str, second: str = "", models: tuple[str, ...] = ("sentiment",)) -> None:
+def compare(
+    page: Any, address: str, first: str, second: str = "", models: tuple[str, ...] = ("sentiment",)
+) -> None:
     visit(page, address, "compare")
     page.fill("#first", first)
     page.fill("#second", second)
@@ -52,9 +66,14 @@ def compare(page: Any, address: str, first: str, second: str = "", models: tuple
 def test_several_models_answer_side_by_side(tab, address):
     compare(tab, address, TEXT, models=("sentiment", "sst-fc25"))
     labels = {sf.load(name).predict(TEXT).label for name in ("sentiment", "sst-fc25")}
-    sets = [{word.text for word in sf.explain(sf.load(name), TEXT).words} for name in ("sentiment", "sst-fc25")]
+    sets = [
+        {word.text for word in sf.explain(sf.load(name), TEXT).words}
+        for name in ("sentiment", "sst-fc25")
+    ]
     assert tab.locator(".column").count() == 2
-    assert tab.inner_text("#headline").startswith("The same label" if len(labels) == 1 else "Different labels")
+    assert tab.inner_text("#headline").startswith(
+        "The same label" if len(labels) == 1 else "Different labels"
+    )
     for column, words in zip(tab.locator(".column").all(), sets, strict=True):
         assert {mark.strip() for mark in column.locator("mark").all_inner_texts()} == words
         assert "proved" in column.locator(".badge").inner_text()
@@ -65,7 +84,9 @@ def test_several_models_answer_side_by_side(tab, address):
 def test_two_texts_answer_side_by_side_and_the_link_holds_both(tab, address):
     compare(tab, address, "a gripping film", "a dull film")
     assert tab.inner_text("#headline") == "Different labels: positive, negative"
-    assert [head.split(" ·")[0] for head in tab.locator(".column .eyebrow").all_text_contents()] == [
+    assert [
+        head.split(" ·")[0] for head in tab.locator(".column .eyebrow").all_text_contents()
+    ] == [
         "First text",
         "Second text",
     ]
@@ -86,7 +107,12 @@ def test_two_texts_before_two_models_are_told_apart_by_both(tab, address):
     tab.wait_for_selector("#shared p")
     names = re.findall(r"\d+ \(([^)]*)\)", tab.inner_text("#shared p"))
     assert len(set(names)) == 4
-    assert [name.split(", ")[0] for name in names] == ["first text", "first text", "second text", "second text"]
+    assert [name.split(", ")[0] for name in names] == [
+        "first text",
+        "first text",
+        "second text",
+        "second text",
+    ]
 
 
 def test_nothing_to_compare_is_told_in_words(tab, address):
@@ -120,7 +146,9 @@ def test_a_file_becomes_a_table_that_can_be_filtered(tab, address, reviews):
     assert rows.count() == 6
     for number, text in enumerate(ROWS):
         own = sf.explain(model, text)
-        assert rows.nth(number).locator("mark").all_inner_texts() == [word.text for word in own.words]
+        assert rows.nth(number).locator("mark").all_inner_texts() == [
+            word.text for word in own.words
+        ]
         assert own.label in rows.nth(number).inner_text()
     assert "6 fields" not in rows.nth(5).inner_text()
     assert "3 fields" in rows.nth(5).inner_text()
@@ -131,7 +159,11 @@ def test_a_file_becomes_a_table_that_can_be_filtered(tab, address, reviews):
     assert rows.count() == 2
     assert "2 of 6 fit" in tab.inner_text("#count")
     tab.select_option("#by-where", "marked")
-    wanted = [text for text in ROWS if "actor" in " ".join(word.text for word in sf.explain(model, text).words)]
+    wanted = [
+        text
+        for text in ROWS
+        if "actor" in " ".join(word.text for word in sf.explain(model, text).words)
+    ]
     assert rows.count() == len(wanted)
     tab.fill("#by-word", "")
     tab.select_option("#by-label", "negative")
@@ -150,7 +182,9 @@ def test_a_row_leads_to_its_text_and_a_reload_shows_what_was_done(tab, address, 
 
 def test_a_stopped_run_goes_on(tab, address, tmp_path):
     path = tmp_path / "many.csv"
-    path.write_text("text\n" + "".join(f"film {i} is a gripping and honest story\n" for i in range(400)))
+    path.write_text(
+        "text\n" + "".join(f"film {i} is a gripping and honest story\n" for i in range(400))
+    )
     visit(tab, address, "corpus")
     tab.set_input_files("#file", path)
     tab.wait_for_selector("#file-name:has-text('many.csv')")
@@ -244,7 +278,9 @@ def test_no_view_is_cut_off_at_any_width_font_or_scheme(chromium, address, revie
     with opened(chromium, viewport={"width": width, "height": 780}) as page:
         visit(page, address, "")
         uncut(page, width)
-        page.fill("#text", f"The jokes fall flat, but the cast is {LONG} and the songs are great fun.")
+        page.fill(
+            "#text", f"The jokes fall flat, but the cast is {LONG} and the songs are great fun."
+        )
         page.click("#go")
         page.wait_for_selector(ANSWERED)
         page.wait_for_selector("#running", state="hidden")
@@ -265,14 +301,25 @@ def test_no_view_is_cut_off_at_any_width_font_or_scheme(chromium, address, revie
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory) -> dict[str, Path]:
     """One report of each kind."""
-    folder, model = tmp_path_factory.mktemp("reports"), sf.load("sentiment")
+    folder = tmp_path_factory.mktemp("reports")
+    model = sf.load("sentiment")
     text = f"The jokes fall flat, but the cast is {LONG} and the songs are great fun."
-    paths = {name: folder / f"{name}.html" for name in ("explain", "contrast", "bias", "profile", "audit")}
+    paths = {
+        name: folder / f"{name}.html"
+        for name in ("explain", "contrast", "bias", "profile", "audit")
+    }
     sf.explain(model, text).save_html(paths["explain"])
     sf.contrast(model, text).save_html(paths["contrast"])
     sf.bias(model, text, ["cast", "jokes"]).save_html(paths["bias"])
-    sf.profile(model, text, lambda limit: sf.Deletion(at_most=limit), [1, 2, 5]).save_html(paths["profile"])
-    sf.audit(model, [*ROWS, text], {"gender": ["she", "he"], "films": ["cast", "film"]}, report=paths["audit"])
+    sf.profile(model, text, lambda limit: sf.Deletion(at_most=limit), [1, 2, 5]).save_html(
+        paths["profile"]
+    )
+    sf.audit(
+        model,
+        [*ROWS, text],
+        {"gender": ["she", "he"], "films": ["cast", "film"]},
+        report=paths["audit"],
+    )
     return paths
 
 
@@ -288,7 +335,9 @@ def test_on_a_phone_every_number_of_an_audit_says_what_it_is(chromium, reports):
     with opened(chromium, viewport={"width": 360, "height": 780}) as page:
         page.goto(reports["audit"].as_uri())
         assert page.locator("thead").first.is_hidden()
-        said = page.locator("td.number").first.evaluate("one => getComputedStyle(one, '::before').content")
+        said = page.locator("td.number").first.evaluate(
+            "one => getComputedStyle(one, '::before').content"
+        )
         assert said.strip('"') == "dependent: "
 
 
@@ -308,5 +357,7 @@ def test_a_cell_follows_the_notebook_and_not_the_system(chromium, notebook, them
     cell = sf.bias(sf.load("sentiment"), "she is great", ["she"])._repr_html_()
     with opened(chromium, color_scheme=system) as page:
         page.set_content(f"<!doctype html><body {pattern.format(light=words[theme])}>{cell}")
-        ground = page.evaluate("getComputedStyle(document.querySelector('.suffice.cell')).backgroundColor")
+        ground = page.evaluate(
+            "getComputedStyle(document.querySelector('.suffice.cell')).backgroundColor"
+        )
     assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(24, 28, 36)"}[theme]

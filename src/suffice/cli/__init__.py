@@ -1,7 +1,7 @@
 """The command line: parse, delegate, print, exit code.
 
-Exit codes: 0 answered with proof; 1 answered in the negative (infeasible, rejected); 2 bad input or misuse, with
-one line on standard error; 3 undecided within the limit.
+Exit codes: 0 answered with proof; 1 answered in the negative (infeasible, rejected); 2 bad input or
+misuse, with one line on standard error; 3 undecided within the limit.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from suffice.cli.streams import as_utf8, lasting
+from suffice.cli.output import as_utf8, lasting
 from suffice.errors import SufficeError
 
-PROVED, NEGATIVE, MISUSE, UNDECIDED = 0, 1, 2, 3
+PROVED = 0
+NEGATIVE = 1
+MISUSE = 2
+UNDECIDED = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,8 +48,9 @@ def _run(args: argparse.Namespace) -> int:
 def _loaded() -> Callable[[], argparse.ArgumentParser]:
     """What makes the parser, with all that the commands share.
 
-    Nothing of it is garbage, so none is looked for, now or later. BLAS threads that have nothing to do sleep after
-    2**20 ticks of the clock, not 2**26: our products are small, and waiting took a tenth of a second of processor.
+    Nothing of it is garbage, so none is looked for, now or later. BLAS threads that have nothing to
+    do sleep after 2**20 ticks of the clock, not 2**26: our products are small, and waiting took a
+    tenth of a second of processor.
     """
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")  # read when NumPy is loaded
     gc.disable()

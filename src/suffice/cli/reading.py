@@ -1,4 +1,6 @@
-"""Reading what was given: texts, files of costs and substitutes, sets, and the question that they make together."""
+"""Reading what was given: texts, files of costs and substitutes, sets, and the question that they
+make together.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from suffice.sets.perturbations import BundledCounterparts, BundledSubstitutes, 
 from suffice.sets.table import KINDS
 from suffice.verbs.question import Question
 
-# what options mean where they are not given: those that say what is asked, and those that say how long it may take
+# what options mean where they are not given: those that say what is asked, and those that say how
+# long it may take
 ASKED: Mapping[str, Any] = {
     "norm": math.inf,
     "at_most": None,
@@ -32,7 +35,11 @@ ASKED: Mapping[str, Any] = {
     "oracle": "bounds",
 }
 LIMITS = {"seconds": 60.0, "seed": 0, "max_queries": None, "confidence": None, "cache": None}
-STEPS = {"k": (5, 10, 15, 25), "eps": (0.1, 0.2, 0.4, 0.8), "at_most": (1, 2, 3)}  # of a profile where none are named
+STEPS = {
+    "k": (5, 10, 15, 25),
+    "eps": (0.1, 0.2, 0.4, 0.8),
+    "at_most": (1, 2, 3),
+}  # of a profile where none are named
 
 
 def check_folders(*paths: str | None) -> None:
@@ -43,14 +50,18 @@ def check_folders(*paths: str | None) -> None:
 
 
 def read_text(given: str | None) -> str:
-    """The text itself, or standard input for "-", without the line end that a command such as `echo` adds."""
+    """The text itself, or standard input for "-", without the line end that a command such as
+    `echo` adds.
+    """
     if given is None:
         raise InputError("Give a text, or --question FILE.")
     if given == "-":
         try:
             return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise InputError(f"Standard input is not UTF-8: byte {error.start} cannot be decoded.") from error
+            raise InputError(
+                f"Standard input is not UTF-8: byte {error.start} cannot be decoded."
+            ) from error
     if any("\udc80" <= char <= "\udcff" for char in given):
         raise InputError("The text is not UTF-8: it holds bytes that cannot be decoded.")
     return given
@@ -63,12 +74,17 @@ def read_json(path: str, what: str) -> Mapping[str, Any]:
     except InputError:
         raise
     except RecursionError as error:
-        raise InputError(f"The {what} file {path!r} holds lists within lists without end.") from error
+        raise InputError(
+            f"The {what} file {path!r} holds lists within lists without end."
+        ) from error
     except ValueError as error:
         raise InputError(f"The {what} file {path!r} is not JSON: {error}.") from error
     if not isinstance(data, dict):
         kind = "a question" if what == "question" else "words and their values"
-        raise InputError(f"The {what} file {path!r} must hold a JSON object with {kind}, not {type(data).__name__}.")
+        raise InputError(
+            f"The {what} file {path!r} must hold a JSON object with {kind}, not "
+            f"{type(data).__name__}."
+        )
     return data
 
 
@@ -77,17 +93,23 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is in it twice")
+        raise ValueError(
+            f"{next(name for name in names if names.count(name) > 1)!r} is in it twice"
+        )
     return found
 
 
 def check_limits(args: argparse.Namespace) -> None:
-    """A limit that is none is refused at once: not by each of many texts, and not by another program."""
-    from suffice.proof.check.reading import Limit
+    """A limit that is none is refused at once: not by each of many texts, and not by another
+    program.
+    """
+    from suffice.proof.check.limits import Limit
 
     Limit.of(args.seconds)
     if getattr(args, "workers", 1) < 1:
-        raise InputError(f"The number of workers must be a whole number of at least 1, not {args.workers}.")
+        raise InputError(
+            f"The number of workers must be a whole number of at least 1, not {args.workers}."
+        )
 
 
 def read_costs(path: str | None) -> Mapping[str, float] | None:
@@ -98,21 +120,37 @@ def question(args: argparse.Namespace, **more: Any) -> Question:
     """The question that the options make, or the one that a file holds."""
     classifier = load_any(args.model)
     if args.question is None:
-        return Question(classifier, read_text(args.text), more=more, **settings(args), **_asked(args))
+        return Question(
+            classifier, read_text(args.text), more=more, **settings(args), **_asked(args)
+        )
     if args.text is not None:
         raise InputError("Give a text or --question FILE, not both.")
     _refuse_another(args)
     saved = Question.from_dict(read_json(args.question, "question"), classifier)
-    limits = {name: vars(args)[name] for name, usual in LIMITS.items() if vars(args).get(name, usual) != usual}
+    limits = {
+        name: vars(args)[name]
+        for name, usual in LIMITS.items()
+        if vars(args).get(name, usual) != usual
+    }
     return replace(saved, more={**saved.more, **more}, **limits)
 
 
 def _refuse_another(args: argparse.Namespace) -> None:
-    """A saved question is asked as it was saved: options may say how long that may take, not what is asked."""
-    sets = [kind.flag.name for kind in KINDS if kind.flag is not None and _given(args, kind.flag.name)]
-    rest = [f"--{name.replace('_', '-')}" for name, usual in ASKED.items() if vars(args).get(name, usual) != usual]
+    """A saved question is asked as it was saved: options may say how long that may take, not what
+    is asked.
+    """
+    sets = [
+        kind.flag.name for kind in KINDS if kind.flag is not None and _given(args, kind.flag.name)
+    ]
+    rest = [
+        f"--{name.replace('_', '-')}"
+        for name, usual in ASKED.items()
+        if vars(args).get(name, usual) != usual
+    ]
     if sets or rest:
-        raise InputError(f"--question FILE holds the whole question: leave {' and '.join((*sets, *rest))} out.")
+        raise InputError(
+            f"--question FILE holds the whole question: leave {' and '.join((*sets, *rest))} out."
+        )
 
 
 def settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -135,16 +173,24 @@ def asking(args: argparse.Namespace) -> dict[str, Any]:
 
 def _asked(args: argparse.Namespace) -> dict[str, Any]:
     """What only some commands take."""
-    return {name: getattr(args, name) for name in ("include", "exclude", "method", "oracle") if hasattr(args, name)}
+    return {
+        name: getattr(args, name)
+        for name in ("include", "exclude", "method", "oracle")
+        if hasattr(args, name)
+    }
 
 
 def perturbation(args: argparse.Namespace) -> Perturbation:
     """The perturbation set that the options name; removal or substitutes when they name none."""
     if args.norm != math.inf and args.eps is None:
         raise InputError("--norm goes with --eps.")
-    named = [kind.flag.name for kind in KINDS if kind.flag is not None and _given(args, kind.flag.name)]
+    named = [
+        kind.flag.name for kind in KINDS if kind.flag is not None and _given(args, kind.flag.name)
+    ]
     if len(named) > 1 and named != ["--deletion", "--swaps"]:
-        raise InputError(f"Name one set: {' and '.join(named)} do not go together (--deletion and --swaps do).")
+        raise InputError(
+            f"Name one set: {' and '.join(named)} do not go together (--deletion and --swaps do)."
+        )
     limit = args.at_most
     match named:
         case ["--deletion", "--swaps"]:
@@ -171,7 +217,9 @@ def _given(args: argparse.Namespace, flag: str) -> bool:
     return value is not None and value is not False
 
 
-def growing(given: Perturbation, named: str | None) -> tuple[Callable[[Any], Perturbation], list[float]]:
+def growing(
+    given: Perturbation, named: str | None
+) -> tuple[Callable[[Any], Perturbation], list[float]]:
     """What grows in a profile, and its steps: the radius or k of the set, else the words at once.
 
     A size given with the set is one of the steps; so is a limit on how many words change at once.
@@ -180,7 +228,8 @@ def growing(given: Perturbation, named: str | None) -> tuple[Callable[[Any], Per
         case sf.EpsilonBall() | sf.KNNBox() | sf.KNNHull():
             number, name = (float, "eps") if isinstance(given, sf.EpsilonBall) else (int, "k")
         case _:
-            number, name = int, "at_most"
+            number = int
+            name = "at_most"
     own = getattr(given, name)
     steps = _steps(named, number) or list(STEPS[name])
     return partial(_grown, given, name), sorted({*steps, *([] if own is None else [own])})
@@ -195,4 +244,6 @@ def _steps(given: str | None, number: Callable[[str], float]) -> list[float]:
     try:
         return [number(part) for part in (given or "").split(",") if part.strip()]
     except ValueError as error:
-        raise InputError(f"--steps takes numbers with commas between them, not {given!r}.") from error
+        raise InputError(
+            f"--steps takes numbers with commas between them, not {given!r}."
+        ) from error

@@ -1,4 +1,6 @@
-"""Audit: does the label of any text of many hang on protected words? Counted, resumable, with a report."""
+"""Audit: does the label of any text of many hang on protected words? Counted, resumable, with a
+report.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,6 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.naming import named
 from suffice.proof.checking import check
-from suffice.prove.verdict import Witness
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups, like_group
 from suffice.sets.table import in_general
@@ -31,6 +32,7 @@ from suffice.verbs.answering import summary
 from suffice.verbs.bias import Bias, Protected, bias, guarded, protected_group, standing
 from suffice.verbs.question import Given, Question, check_classifier
 from suffice.verbs.wording import becoming, relied
+from suffice.verify.contract import Witness
 
 Groups: TypeAlias = Mapping[str, Sequence[str]]
 LONGEST = 200  # characters of a fact
@@ -38,9 +40,11 @@ LONGEST = 200  # characters of a fact
 
 @dataclass(frozen=True, eq=False)
 class Auditing:
-    """Ask of a row's text whether its label depends on the protected words: on all, on each group, on each word.
+    """Ask of a row's text whether its label depends on the protected words: on all, on each group,
+    on each word.
 
-    What holds for all of them holds for some of them, so that groups and words are asked only where it does not.
+    What holds for all of them holds for some of them, so that groups and words are asked only where
+    it does not.
     """
 
     classifier: Classifier | BlackBox
@@ -87,9 +91,12 @@ class Auditing:
         """Each different protected word of the text, changed alone (in all its places)."""
         places: dict[str, list[int]] = {}
         for word in answer.words:
-            places.setdefault(answer.text.tokens[word.position].casefold(), []).append(word.position)
+            places.setdefault(answer.text.tokens[word.position].casefold(), []).append(
+                word.position
+            )
         return [
-            {**self._part(row, answer, word, where), "could": _could(answer, where)} for word, where in places.items()
+            {**self._part(row, answer, word, where), "could": _could(answer, where)}
+            for word, where in places.items()
         ]
 
     def _by_group(self, row: Row, answer: Bias) -> list[dict[str, str]]:
@@ -106,7 +113,9 @@ class Auditing:
         return {"name": name, "status": "trivial" if some.trivial else some.status, **why}
 
     def _ask(self, row: Row, protected: Protected) -> Bias:
-        return bias(self.classifier, row.text, protected, perturbation=self.perturbation, **self.options)
+        return bias(
+            self.classifier, row.text, protected, perturbation=self.perturbation, **self.options
+        )
 
     def asked(self, text: Given, protected: Protected) -> Question:
         """The question of a row."""
@@ -124,7 +133,10 @@ def _could(answer: Bias, places: Sequence[int]) -> str:
     """What could happen to a word; nothing where it was not tested."""
     if not set(places) & set(answer.tested):
         return ""
-    return becoming(list(dict.fromkeys(other for i in places for other in answer.options.get(i, ())))) or "move"
+    return (
+        becoming(list(dict.fromkeys(other for i in places for other in answer.options.get(i, ()))))
+        or "move"
+    )
 
 
 def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
@@ -138,7 +150,11 @@ def _shown(answer: Bias, witness: Witness) -> dict[str, Any]:
         "text": witness.text,
         "blanked": witness.blanked,
         "changed": [
-            {"position": i, "word": words[i].text if i < len(words) else answer.text.tokens[i], "became": became}
+            {
+                "position": i,
+                "word": words[i].text if i < len(words) else answer.text.tokens[i],
+                "became": became,
+            }
             for i, became in moves
         ],
     }
@@ -161,14 +177,16 @@ def audit(
     on_row: OnRow | None = None,
     **options: Any,
 ) -> Audit:
-    """Ask `bias` of every text; `texts`, `out` and resuming are as in `batch`, `options` are those of `bias`.
+    """Ask `bias` of every text; `texts`, `out` and resuming are as in `batch`, `options` are those
+    of `bias`.
 
-    `protected` may also be a mapping from groups to words. Without a set, words may become their counterparts in the
-    bundled groups, or a bundled substitute. `lacking` of the result says why it clears no model, if it does not: rows
-    failed, or nothing was proved. `report` is an HTML file to write; unless they are named,
-    a table (.csv), the lines (.jsonl) and a folder of certificates (.certificates) go beside it. `compare` is the
-    `out` of an older audit, say of another version of the model. With `recheck`, the certificates of rows that were
-    done before go through the checker again; a row whose certificate is gone or wrong counts as failed.
+    `protected` may also be a mapping from groups to words. Without a set, words may become their
+    counterparts in the bundled groups, or a bundled substitute. `lacking` of the result says why it
+    clears no model, if it does not: rows failed, or nothing was proved. `report` is an HTML file to
+    write; unless they are named, a table (.csv), the lines (.jsonl) and a folder of certificates
+    (.certificates) go beside it. `compare` is the `out` of an older audit, say of another version
+    of the model. With `recheck`, the certificates of rows that were done before go through the
+    checker again; a row whose certificate is gone or wrong counts as failed.
     """
     check_classifier(classifier)
     inspect.signature(bias).bind(classifier, "", protected, **options)
@@ -179,7 +197,9 @@ def audit(
         _keep_from_table(read, report)
     verb = auditing(classifier, protected, perturbation, options)
     rows = done_rows(verb, texts, run)
-    found = summarise((slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older)
+    found = summarise(
+        (slim(_rechecked(row, verb, run) if recheck else row.line) for row in rows), older
+    )
     if report is not None:
         save_report(found, Path(report), _title(texts), facts(verb))
     return found
@@ -205,7 +225,11 @@ def auditing(
     if isinstance(protected, str):
         protected = {protected: protected_group(protected)}
     groups = protected if isinstance(protected, Mapping) else {}
-    words = [word for group in groups.values() for word in group] if isinstance(protected, Mapping) else protected
+    words = (
+        [word for group in groups.values() for word in group]
+        if isinstance(protected, Mapping)
+        else protected
+    )
     return Auditing(classifier, for_audits(perturbation), words, groups, options or {})
 
 
@@ -215,31 +239,44 @@ def _beside(
     """Where the lines and the certificates go: unless they are named, beside the report."""
     if report is None:
         return out, certificates
-    return out or Path(report).with_suffix(".jsonl"), certificates or Path(report).with_suffix(".certificates")
+    return out or Path(report).with_suffix(".jsonl"), certificates or Path(report).with_suffix(
+        ".certificates"
+    )
 
 
 # --- checking again ---
 
 
 def _rechecked(row: Done, verb: Auditing, run: Run) -> dict[str, Any]:
-    """The line of a row that was done before, or an error where its certificate does not prove it."""
+    """The line of a row that was done before, or an error where its certificate does
+    not prove it.
+    """
     if not row.resumed or not _proves(row.line):
         return row.line
     try:
         _check_line(row.line, verb, Path("." if run.out is None else run.out).parent)
     except (SufficeError, OSError) as error:
-        return {**beginning(row.line), "error": f"The certificate of this row was not accepted: {error}"}
+        return {
+            **beginning(row.line),
+            "error": f"The certificate of this row was not accepted: {error}",
+        }
     return row.line
 
 
 def _proves(line: Mapping[str, Any]) -> bool:
-    """Whether a line says something that has a certificate: a tie as the text stands may have none."""
+    """Whether a line says something that has a certificate: a tie as the text stands
+    may have none.
+    """
     tied = line.get("witness") is not None and not line["witness"]["changed"]
-    return line.get("certificate") is not None or (line.get("status") in ("independent", "dependent") and not tied)
+    return line.get("certificate") is not None or (
+        line.get("status") in ("independent", "dependent") and not tied
+    )
 
 
 def _check_line(line: Mapping[str, Any], verb: Auditing, beside: Path) -> None:
-    """Refused unless the file is the one that the line names, the checker accepts it, and it is about this row."""
+    """Refused unless the file is the one that the line names, the checker accepts it, and it is
+    about this row.
+    """
     if line["certificate"] is None or "certificate_file" not in line:
         raise InputError("it was not kept; ask again with --fresh.")
     data = (beside / line["certificate_file"]).read_bytes()
@@ -268,7 +305,9 @@ def _title(texts: Any) -> str:
 
 def facts(verb: Auditing) -> list[tuple[str, str]]:
     """What was asked, as pairs of a heading and its value."""
-    words = named(verb.protected) if callable(verb.protected) else ", ".join(map(str, verb.protected))
+    words = (
+        named(verb.protected) if callable(verb.protected) else ", ".join(map(str, verb.protected))
+    )
     listed = ", ".join(verb.groups) if verb.groups else words
     return [
         ("Model", verb.classifier.digest[:12]),
@@ -295,14 +334,19 @@ def to_csv(found: Audit) -> str:
 
 def harmless(cell: Any) -> Any:
     """A spreadsheet takes a cell that begins like this for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return (
+        f"'{cell}"
+        if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+        else cell
+    )
 
 
 def read_protected(given: str) -> list[str] | dict[str, list[str]]:
-    """Protected words from a file, from the argument itself ("she,he"), or of bundled groups ("gender,religion").
+    """Protected words from a file, from the argument itself ("she,he"), or of bundled groups
+    ("gender,religion").
 
-    A text file has one word per line; a line in brackets, such as [women], begins a group; # begins a comment. A JSON
-    file has a list of words, or an object from groups to lists of words.
+    A text file has one word per line; a line in brackets, such as [women], begins a group; # begins
+    a comment. A JSON file has a list of words, or an object from groups to lists of words.
     """
     path = Path(given)
     if not path.is_file():
@@ -314,13 +358,17 @@ def read_protected(given: str) -> list[str] | dict[str, list[str]]:
         for word in named:
             if meant := "" if word in groups() else like_group(word):
                 raise InputError(
-                    f"There is no group {word!r} of protected words: did you mean {meant}? A word that is written "
+                    f"There is no group {word!r} of protected words: did you mean {meant}? A "
+                    "word that is written "
                     "like a group goes into a file, one word per line."
                 )
         if set(named) & set(groups()):
-            group_name, word = (next(n for n in named if (n in groups()) is known) for known in (True, False))
+            group_name, word = (
+                next(n for n in named if (n in groups()) is known) for known in (True, False)
+            )
             raise InputError(
-                f"{group_name!r} is a bundled group of words and {word!r} is none: name groups, or words. A word that "
+                f"{group_name!r} is a bundled group of words and {word!r} is none: name "
+                "groups, or words. A word that "
                 "is called like a group goes into a file, one word per line."
             )
         return _words(named, repr(given))
@@ -352,6 +400,10 @@ def _from_lines(source: str, name: str) -> list[str] | dict[str, list[str]]:
 
 
 def _words(data: Any, name: str) -> list[str]:
-    if not isinstance(data, list) or not data or not all(isinstance(word, str) and word for word in data):
+    if (
+        not isinstance(data, list)
+        or not data
+        or not all(isinstance(word, str) and word for word in data)
+    ):
         raise InputError(f"{name} must name at least one protected word.")
     return data

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from suffice.corpus import engines
+from suffice.corpus import pools
 from suffice.corpus.rows import Reply, Row, digest, head
 from suffice.corpus.running import Done, OnRow, Run, done_rows, guarded, settings
 from suffice.corpus.summary import Summary, Tally, failures
@@ -47,8 +47,9 @@ class Explaining:
 
 
 class Batch(Iterator[Explanation]):
-    """Explanations as they are done: `meta["row"]` counts the texts from 1, `failed` says which failed and why,
-    `summary` what came out so far."""
+    """Explanations as they are done: `meta["row"]` counts the texts from 1, `failed` says which
+    failed and why, `summary` what came out so far.
+    """
 
     def __init__(self, rows: Iterator[Done]) -> None:
         self._rows = rows
@@ -95,31 +96,45 @@ def batch(
     on_row: OnRow | None = None,
     **options: Any,
 ) -> Batch:
-    """Explain every text, in the order in which they are done: `for result in sf.batch(clf, texts, workers=2): ...`
+    """Explain every text, in the order in which they are done: `for result in sf.batch(clf, texts,
+    workers=2): ...`
 
-    `texts` are a list of strings, a column of a table, any iterable (read as it is needed), or the name of a CSV or
-    JSONL file. `options` are those of `explain`. With `out`, every line is on the disk before the next begins: started
-    again after having been stopped in any way, it goes on where it was. With `certificates`, each certificate becomes
-    a file of that folder. A text that cannot be explained is passed over; `failed` of what this returns says why.
+    `texts` are a list of strings, a column of a table, any iterable (read as it is needed), or the
+    name of a CSV or JSONL file. `options` are those of `explain`. With `out`, every line is on the
+    disk before the next begins: started again after having been stopped in any way, it goes on
+    where it was. With `certificates`, each certificate becomes a file of that folder. A text that
+    cannot be explained is passed over; `failed` of what this returns says why.
     """
     run = Run(out, certificates, workers, engine, fresh, on_row)
     return Batch(explained_rows(classifier, texts, run, perturbation, **options))
 
 
 def explained_rows(
-    classifier: Classifier | BlackBox, texts: Any, run: Run, perturbation: Perturbation | None = None, **options: Any
+    classifier: Classifier | BlackBox,
+    texts: Any,
+    run: Run,
+    perturbation: Perturbation | None = None,
+    **options: Any,
 ) -> Iterator[Done]:
     """The lines of a batch as they are done; what is wrong for every text is refused at once."""
     check_classifier(classifier)
-    engines.check(run.engine, run.workers)
+    pools.check(run.engine, run.workers)
     inspect.signature(explain).bind(classifier, "", **options)
-    verb = Explaining(classifier, BundledSubstitutes() if perturbation is None else perturbation, options)
+    verb = Explaining(
+        classifier, BundledSubstitutes() if perturbation is None else perturbation, options
+    )
     return done_rows(verb, texts, run)
 
 
 def _explanation(row: Done) -> Explanation:
-    """What the line says, the same whoever did it and when; for a row done now, with its certificate."""
+    """What the line says, the same whoever did it and when; for a row done now, with its
+    certificate.
+    """
     result = Explanation.from_json(json.dumps(row.line["explanation"]))
     name = {} if "id" not in row.line else {"id": row.line["id"]}
-    evidence = None if row.certificate is None else Certificate(tuple(read(row.certificate, MAX_TEXT)))
-    return replace(result, certificate=evidence, meta={**result.meta, "row": row.line["row"], **name})
+    evidence = (
+        None if row.certificate is None else Certificate(tuple(read(row.certificate, MAX_TEXT)))
+    )
+    return replace(
+        result, certificate=evidence, meta={**result.meta, "row": row.line["row"], **name}
+    )

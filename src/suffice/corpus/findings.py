@@ -1,4 +1,6 @@
-"""Findings: what an audit of a corpus found, counted exactly, the worst first; and what changed since another audit."""
+"""Findings: what an audit of a corpus found, counted exactly, the worst first; and what changed
+since another audit.
+"""
 
 from __future__ import annotations
 
@@ -78,16 +80,23 @@ class Comparison:
         worse = sum(one.worse for one in self.changed)
         better = sum(rank(one.after) > rank(one.before) for one in self.changed)
         rest = len(self.changed) - worse - better
-        other = "" if self.same_question else " The older audit asked another question, so this compares unlike things."
+        other = (
+            ""
+            if self.same_question
+            else " The older audit asked another question, so this compares unlike things."
+        )
         return (
-            f"Since the older audit {_many(worse, 'text')} got worse, {better} better, {rest} only changed the label, "
+            f"Since the older audit {_many(worse, 'text')} got worse, {better} better, {rest} "
+            "only changed the label, "
             f"{self.same} stayed; {_many(self.added, 'text')} added, {self.gone} gone.{other}"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """The lines of an audit, the worst first, with rates over all texts, by label, by protected word and by group."""
+    """The lines of an audit, the worst first, with rates over all texts, by label, by protected
+    word and by group.
+    """
 
     lines: tuple[Line, ...]
     overall: Rate
@@ -96,16 +105,22 @@ class Audit:
     by_group: tuple[Rate, ...]
     errors: int
     comparison: Comparison | None = None
-    could: Mapping[str, str] = field(default_factory=dict)  # what could become of a protected word; "": not tested
+    could: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what could become of a protected word; "": not tested
 
     @property
     def proved(self) -> int:
-        """The texts of which something was proved: a change that flips the label, or that there is none."""
+        """The texts of which something was proved: a change that flips the label, or that there is
+        none.
+        """
         return self.overall.dependent + self.overall.independent - sum(map(unchecked, self.lines))
 
     @property
     def lacking(self) -> str:
-        """Why this clears no model, whatever else was found: rows failed, or nothing was proved; else empty."""
+        """Why this clears no model, whatever else was found: rows failed, or nothing was proved;
+        else empty.
+        """
         wrong = {line["row"]: line["error"] for line in self.lines if "error" in line}
         failed = failures(wrong, len(self.lines)) if wrong else ""
         nothing = "" if self.proved else f"nothing was proved{self._instead()}"
@@ -127,12 +142,19 @@ class Audit:
     def to_metrics(self) -> dict[str, float]:
         """Flat numbers by name, as the metrics of Hugging Face `evaluate` give them.
 
-        Shares are of the texts in which there was something to prove; where some are open, the share that is
-        dependent lies between `dependent_at_least` and `dependent_at_most`.
+        Shares are of the texts in which there was something to prove; where some are open, the
+        share that is dependent lies between `dependent_at_least` and `dependent_at_most`.
         """
         low, high = self.overall.range
-        shares = {"dependent_at_least": low, "dependent_at_most": high} if self.overall.asked else {}
-        counts = {"texts": len(self.lines), "asked": self.overall.asked, "proved": self.proved, "errors": self.errors}
+        shares = (
+            {"dependent_at_least": low, "dependent_at_most": high} if self.overall.asked else {}
+        )
+        counts = {
+            "texts": len(self.lines),
+            "asked": self.overall.asked,
+            "proved": self.proved,
+            "errors": self.errors,
+        }
         return {**counts, **shares}
 
     def _repr_html_(self) -> str:
@@ -142,11 +164,13 @@ class Audit:
 
     def __repr__(self) -> str:
         rate = self.overall
-        texts, errors = _many(len(self.lines), "text"), _many(self.errors, "error")
+        texts = _many(len(self.lines), "text")
+        errors = _many(self.errors, "error")
         return f"<Audit of {texts}: {rate.dependent} dependent of {rate.asked}, {errors}>"
 
     def __str__(self) -> str:
-        total, rate = len(self.lines), self.overall
+        total = len(self.lines)
+        rate = self.overall
         independent = f"{rate.independent} independent ({self._authority()})"
         parts = [f"{rate.dependent} dependent", independent, f"{rate.unknown} undecided"]
         trivial = f"{rate.trivial} with nothing to prove"
@@ -162,14 +186,28 @@ class Audit:
         return f" Not tested, without a counterpart: {quoted(left[:SHOWN])}{more}." if left else ""
 
     def _authority(self) -> str:
-        """Who says that texts are independent: with a solver, or without the checker, nobody proved it."""
+        """Who says that texts are independent: with a solver, or without the checker, nobody proved
+        it.
+        """
         open_ = sum(map(unchecked, self.lines))
         return f"{open_} of them not checked" if open_ else "proved"
 
 
 # What an audit keeps of a line: a corpus may be large.
 KEPT = (
-    *("row", "id", "question", "text", "expected", "label", "status", "trivial", "reason", "protected", "witness"),
+    *(
+        "row",
+        "id",
+        "question",
+        "text",
+        "expected",
+        "label",
+        "status",
+        "trivial",
+        "reason",
+        "protected",
+        "witness",
+    ),
     *("by_word", "by_group", "certificate", "certificate_file", "checked", "error"),
 )
 
@@ -182,7 +220,9 @@ def slim(line: Line) -> dict[str, Any]:
     for name in SAME & kept.keys():
         kept[name] = sys.intern(kept[name])
     for name in PARTS & kept.keys():
-        kept[name] = [{key: sys.intern(value) for key, value in part.items()} for part in kept[name]]
+        kept[name] = [
+            {key: sys.intern(value) for key, value in part.items()} for part in kept[name]
+        ]
     return kept
 
 
@@ -195,7 +235,9 @@ def summarise(lines: Iterable[Line], older: Sequence[Line] | None = None) -> Aud
         overall=_rate("all texts", map(verdict, fine)),
         by_label=_rates((line["label"], verdict(line)) for line in fine),
         by_word=_rates((part["name"], part["status"]) for line in fine for part in line["by_word"]),
-        by_group=_rates((part["name"], part["status"]) for line in fine for part in line["by_group"]),
+        by_group=_rates(
+            (part["name"], part["status"]) for line in fine for part in line["by_group"]
+        ),
         errors=len(ranked) - len(fine),
         comparison=None if older is None else compare(older, ranked),
         could=_could(part for line in fine for part in line["by_word"]),
@@ -241,12 +283,16 @@ def _rates(pairs: Iterable[tuple[str, str]]) -> tuple[Rate, ...]:
     for name, status in pairs:
         found.setdefault(name, []).append(status)
     rates = [_rate(name, statuses) for name, statuses in found.items()]
-    return tuple(sorted(rates, key=lambda rate: (-rate.dependent, -rate.unknown, -rate.asked, rate.name)))
+    return tuple(
+        sorted(rates, key=lambda rate: (-rate.dependent, -rate.unknown, -rate.asked, rate.name))
+    )
 
 
 def _rate(name: str, statuses: Iterable[str]) -> Rate:
     counts = Counter(statuses)
-    return Rate(name, counts["dependent"], counts["independent"], counts["unknown"], counts["trivial"])
+    return Rate(
+        name, counts["dependent"], counts["independent"], counts["unknown"], counts["trivial"]
+    )
 
 
 # --- comparing ---
@@ -254,10 +300,13 @@ def _rate(name: str, statuses: Iterable[str]) -> Rate:
 
 def compare(older: Sequence[Line], newer: Sequence[Line]) -> Comparison:
     """Texts are matched by what they say (the first of equal texts with the first, and so on)."""
-    before, after = _by_text(older), _by_text(newer)
+    before = _by_text(older)
+    after = _by_text(newer)
     both = [key for key in after if key in before]
     changed = [_changed(before[key], after[key]) for key in both]
-    kept = sorted((one for one in changed if one is not None), key=lambda one: (rank(one.after), one.row))
+    kept = sorted(
+        (one for one in changed if one is not None), key=lambda one: (rank(one.after), one.row)
+    )
     questions = {line.get("question") for line in (*older, *newer) if "error" not in line}
     return Comparison(
         changed=tuple(kept),
@@ -279,7 +328,8 @@ def _by_text(lines: Sequence[Line]) -> dict[tuple[str, int], Line]:
 
 
 def _changed(before: Line, after: Line) -> Changed | None:
-    statuses, labels = [verdict(line) for line in (before, after)], [line.get("label", "") for line in (before, after)]
+    statuses = [verdict(line) for line in (before, after)]
+    labels = [line.get("label", "") for line in (before, after)]
     if statuses[0] == statuses[1] and labels[0] == labels[1]:
         return None
     return Changed(after["row"], shown(after), *statuses, *labels)

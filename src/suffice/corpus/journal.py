@@ -1,7 +1,8 @@
-"""The journal: a line per row as it is done, from which a run that was stopped in any way can be resumed.
+"""The journal: a line per row as it is done, from which a run that was stopped in any way can be
+resumed.
 
-Every line begins with a checksum over the rest of it (question and answer), so that a line that was edited or damaged
-is noticed. Of the lines that are there only their places are kept in memory.
+Every line begins with a checksum over the rest of it (question and answer), so that a line that was
+edited or damaged is noticed. Of the lines that are there only their places are kept in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import Any, BinaryIO, NamedTuple
 from suffice.corpus.rows import Row
 from suffice.errors import InputError
 
-OPENING, DIGITS, CLOSING = b'{"checksum":"', 16, b'",'
+OPENING = b'{"checksum":"'
+DIGITS = 16
+CLOSING = b'",'
 START_OVER = "name another file, or start over with --fresh (fresh=True)."
 
 
@@ -29,10 +32,13 @@ class Place(NamedTuple):
 
 
 class Journal:
-    """Lines that are appended as rows are done. Killed at any moment, at most the last line is torn, and is dropped."""
+    """Lines that are appended as rows are done. Killed at any moment, at most the last line is
+    torn, and is dropped.
+    """
 
     def __init__(self, path: str | Path, run: str, fresh: bool = False) -> None:
-        self.path, self.run = Path(path), run
+        self.path = Path(path)
+        self.run = run
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.file = open(self.path, "r+b" if self.path.exists() else "x+b")  # noqa: SIM115  (closed by close)
         _lock(self.file, self.path)
@@ -63,7 +69,8 @@ class Journal:
 
     def _other(self) -> InputError:
         return InputError(
-            f"{self.path} holds results of another run (another model, question or file of texts): {START_OVER}"
+            f"{self.path} holds results of another run (another model, question or file of "
+            f"texts): {START_OVER}"
         )
 
     def holds(self, row: Row) -> bool:
@@ -112,13 +119,15 @@ def sealed(line: dict[str, Any]) -> bytes:
 
 def unsealed(raw: bytes, where: str) -> dict[str, Any]:
     """What a line of the file says; refused where it is not as it was written."""
-    start, end = len(OPENING), len(OPENING) + DIGITS
+    start = len(OPENING)
+    end = len(OPENING) + DIGITS
     if raw[:start] != OPENING or raw[end : end + len(CLOSING)] != CLOSING:
         raise InputError(f"{where} is not a result that suffice wrote: {START_OVER}")
     body = b"{" + raw.rstrip(b"\n")[end + len(CLOSING) :]
     if _checksum(body) != raw[start:end]:
         raise InputError(
-            f"{where} was edited or damaged: delete that line to have its row asked again, or {START_OVER}"
+            f"{where} was edited or damaged: delete that line to have its row asked again, or "
+            f"{START_OVER}"
         )
     line: dict[str, Any] = json.loads(body)
     return line
@@ -148,7 +157,9 @@ def _lock(file: BinaryIO, path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise InputError(f"Another run is writing to {path}: wait for it, or name another file.") from error
+        raise InputError(
+            f"Another run is writing to {path}: wait for it, or name another file."
+        ) from error
 
 
 def write_safely(path: Path, data: bytes) -> None:

@@ -1,8 +1,9 @@
-"""Record: what stands beside certificates so that they can be checked again: the model, or how it is come by.
+"""Record: what stands beside certificates so that they can be checked again: the model, or how it
+is come by.
 
-A model is data and can be saved, or a program: then there are its name, version and digest, and the command that
-checks. Of what stands in a folder nothing is run, and nothing outside of it is read: a program that a record names is
-loaded by nobody but who names it again.
+A model is data and can be saved, or a program: then there are its name, version and digest, and the
+command that checks. Of what stands in a folder nothing is run, and nothing outside of it is read: a
+program that a record names is loaded by nobody but who names it again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from suffice.model.owners import version_of
 from suffice.model.tokenizers import Custom
 from suffice.version import __version__
 
-FILE, MODEL = "run.json", "used-model"  # they stand behind the certificates of rows
+# they stand behind the certificates of rows
+FILE = "run.json"
+MODEL = "used-model"
 FORMAT = 1
 RUN_BY = (
     "numpy",
@@ -41,11 +44,19 @@ SHOWN = 200  # characters of what a record says that are repeated
 
 
 def write_record(folder: str | Path, run: str, classifier: Classifier | BlackBox) -> None:
-    """The record of a run whose certificates go into this folder, and the model where it can be saved."""
+    """The record of a run whose certificates go into this folder, and the model where it can be
+    saved.
+    """
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    saved, named = _saved(path, classifier), classifier.meta.get("named")
-    command = ["suffice", "check", path.name, *([] if saved else ["--model", named or "python:MODULE:OBJECT"])]
+    saved = _saved(path, classifier)
+    named = classifier.meta.get("named")
+    command = [
+        "suffice",
+        "check",
+        path.name,
+        *([] if saved else ["--model", named or "python:MODULE:OBJECT"]),
+    ]
     record = {
         "format": FORMAT,
         "run": run,
@@ -54,7 +65,11 @@ def write_record(folder: str | Path, run: str, classifier: Classifier | BlackBox
             "labels": list(classifier.labels),
             **({"name": classifier.name} if isinstance(classifier, BlackBox) else {}),
             **({"saved": saved} if saved else {}),
-            **{name: classifier.meta[name] for name in ("named", "version", "import") if name in classifier.meta},
+            **{
+                name: classifier.meta[name]
+                for name in ("named", "version", "import")
+                if name in classifier.meta
+            },
         },
         "versions": {"suffice": __version__, "python": platform.python_version(), **_packages()},
         "command": shlex.join(command),
@@ -69,7 +84,9 @@ def _packages() -> dict[str, str | None]:
 
 
 def _saved(folder: Path, classifier: Classifier | BlackBox) -> str:
-    """The name of the model in the folder; empty where it cannot be saved, or not read again without code."""
+    """The name of the model in the folder; empty where it cannot be saved, or not read again
+    without code.
+    """
     if isinstance(classifier, BlackBox):
         return "" if classifier.keep is None else classifier.keep(folder)
     if isinstance(classifier.reader, Custom):
@@ -103,7 +120,9 @@ def models(folder: Path) -> Iterator[Path]:
 
 
 def inside(path: Path, folder: Path) -> bool:
-    """Whether a file really lies in the folder: what somebody sends may name or link to others of this machine."""
+    """Whether a file really lies in the folder: what somebody sends may name or link to others of
+    this machine.
+    """
     return path.resolve().is_relative_to(folder.resolve()) and path.is_file()
 
 
@@ -112,8 +131,14 @@ def how_to_come_by(model: dict[str, Any], folder: Path) -> str:
     named, called = (_printable(model.get(name)) for name in ("named", "name"))
     if named:
         command = shlex.join(["suffice", "check", str(folder), "--model", named])
-        return f"which is not in the folder. By its record it is {named!r}; its code is run if you say so:  {command}"
-    return f"which is not in the folder{f' and is called {called!r}' if called else ''}: name it by --model."
+        return (
+            f"which is not in the folder. By its record it is {named!r}; its code is run if you "
+            f"say so:  {command}"
+        )
+    return (
+        f"which is not in the folder{f' and is called {called!r}' if called else ''}: name it by "
+        "--model."
+    )
 
 
 def _printable(said: Any) -> str:

@@ -21,10 +21,14 @@ from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 
 READ = ("text", "label", "id")  # columns, or keys
-LONGEST = 2**24  # characters of a line, and of the lines of one CSV record together, give or take a line
+LONGEST = (
+    2**24
+)  # characters of a line, and of the lines of one CSV record together, give or take a line
 BLANK = 2**16  # lines in a row that hold nothing
-TALLEST = 1000  # lines of one CSV record: a quote that stays open longer than that was not meant to be one
-MERGED = 5  # lines: a record of so many lines, each of which could be a record, was made by a stray quote
+# lines of one CSV record: a quote that stays open longer than that was not meant to be one
+TALLEST = 1000
+# lines: a record of so many lines, each of which could be a record, was made by a stray quote
+MERGED = 5
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,18 @@ class Row:
 
 
 class Reply(NamedTuple):
-    """What a verb says of a row: a line of the journal, and the certificate's bytes if there is one."""
+    """What a verb says of a row: a line of the journal, and the certificate's bytes if there is
+    one.
+    """
 
     line: dict[str, Any]
     certificate: bytes | None = None
 
 
 class RowVerb(Protocol):
-    """What is asked of every row; `run` names the model and the question, so that only like results are mixed."""
+    """What is asked of every row; `run` names the model and the question, so that only like results
+    are mixed.
+    """
 
     @property
     def run(self) -> str: ...
@@ -73,7 +81,11 @@ def head(verb: RowVerb, row: Row) -> dict[str, Any]:
 
 def beginning(line: Mapping[str, Any]) -> dict[str, Any]:
     """The head of a line that is there already."""
-    return {name: value for name, value in line.items() if name in ("row", "id", "run", "text", "expected")}
+    return {
+        name: value
+        for name, value in line.items()
+        if name in ("row", "id", "run", "text", "expected")
+    }
 
 
 def failed(verb: RowVerb, row: Row, message: str) -> Reply:
@@ -82,7 +94,9 @@ def failed(verb: RowVerb, row: Row, message: str) -> Reply:
 
 def digest(data: Mapping[str, Any]) -> str:
     """A short name for settings."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        json.dumps(data, sort_keys=True, ensure_ascii=False).encode()
+    ).hexdigest()[:16]
 
 
 # --- texts from anywhere ---
@@ -90,31 +104,47 @@ def digest(data: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Texts:
-    """Many texts: `rows` reads them one by one; `again` says whether they can be read a second time."""
+    """Many texts: `rows` reads them one by one; `again` says whether they can be read a second
+    time.
+    """
 
     rows: Callable[[], Iterator[Row]]
     again: bool
 
 
 def texts_of(given: Any) -> Texts:
-    """A file's name, a list or a column of texts, or any iterable, which is read as it is needed."""
+    """A file's name, a list or a column of texts, or any iterable, which is read as it
+    is needed.
+    """
     if isinstance(given, str | Path):
         if not Path(given).is_file():
             hint = "" if Path(given).suffix else "; texts themselves go in a list"
             raise InputError(f"There is no file {str(given)!r}{hint}.")
         return Texts(partial(read_rows, given), again=True)
-    if isinstance(given, Mapping | bytes) or hasattr(given, "columns") or not isinstance(given, Iterable):
-        raise InputError(f"Give a file, a list of texts or one column of a table, not {type(given).__name__}.")
+    if (
+        isinstance(given, Mapping | bytes)
+        or hasattr(given, "columns")
+        or not isinstance(given, Iterable)
+    ):
+        raise InputError(
+            f"Give a file, a list of texts or one column of a table, not {type(given).__name__}."
+        )
     return Texts(partial(_from_items, given), again=hasattr(given, "__len__"))
 
 
 def _from_items(given: Iterable[Any]) -> Iterator[Row]:
     for number, item in enumerate(given, start=1):
-        yield item if isinstance(item, Row) else _row(number, item if isinstance(item, Mapping) else {"text": item})
+        yield (
+            item
+            if isinstance(item, Row)
+            else _row(number, item if isinstance(item, Mapping) else {"text": item})
+        )
 
 
 def read_rows(path: str | Path) -> Iterator[Row]:
-    """The rows of a CSV file with the columns text[,label][,id], or of a JSONL file with those keys, also gzipped."""
+    """The rows of a CSV file with the columns text[,label][,id], or of a JSONL file with those
+    keys, also gzipped.
+    """
     name = Path(path).name
     kind = name.removesuffix(".gz").rpartition(".")[2].lower()
     if kind not in ("csv", "jsonl"):
@@ -144,13 +174,17 @@ def _lines(file: IO[str], name: str) -> Iterator[str]:
             line = file.readline(LONGEST + 1)
             if len(line) > LONGEST:
                 raise InputError(
-                    f"Line {number} of {name} has more than {LONGEST} characters, which are not read: split it."
+                    f"Line {number} of {name} has more than {LONGEST} characters, which are "
+                    "not read: split it."
                 )
             if not line:
                 return
             blank = 0 if len(line) > 2 or line.strip() else blank + 1
             if blank > BLANK:
-                raise InputError(f"Up to line {number}, {name} has {blank} lines without any text: take them out.")
+                raise InputError(
+                    f"Up to line {number}, {name} has {blank} lines without any text: take "
+                    "them out."
+                )
             yield line
     except (OSError, *packed.BROKEN) as error:
         raise InputError(f"{name} is not a readable gzip file: {error}.") from error
@@ -161,7 +195,9 @@ def _lines(file: IO[str], name: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a CSV file: the line that it begins in, and its fields or what is wrong with it."""
+    """One record of a CSV file: the line that it begins in, and its fields or what is wrong with
+    it.
+    """
 
     line: int
     fields: list[str]
@@ -173,12 +209,20 @@ def _from_csv(lines: Iterator[str], name: str) -> Iterator[Row]:
     top = next(found, Record(1, []))
     header = [field.strip().lower() for field in top.fields]
     if top.error or "text" not in header:
-        raise InputError(f"{name} needs a first line that names its columns, one of them `text`{_instead(top)}")
+        raise InputError(
+            f"{name} needs a first line that names its columns, one of them `text`{_instead(top)}"
+        )
     if twice := twice_in(header):
-        raise InputError(f"{name} has {header.count(twice)} columns `{twice}`: leave one, rename the others.")
+        raise InputError(
+            f"{name} has {header.count(twice)} columns `{twice}`: leave one, rename the others."
+        )
     for number, record in enumerate(found, start=1):
         wrong = record.error or _unfit(record, header)
-        yield Row(number, error=wrong) if wrong else _row(number, dict(zip(header, record.fields, strict=True)))
+        yield (
+            Row(number, error=wrong)
+            if wrong
+            else _row(number, dict(zip(header, record.fields, strict=True)))
+        )
 
 
 def _instead(top: Record) -> str:
@@ -193,14 +237,20 @@ def _instead(top: Record) -> str:
 def _unfit(record: Record, header: list[str]) -> str:
     if len(record.fields) == len(header):
         return ""
-    return f"The row in line {record.line} has {len(record.fields)} fields, the header has {len(header)}."
+    return (
+        f"The row in line {record.line} has {len(record.fields)} fields, the header has "
+        f"{len(header)}."
+    )
 
 
 def _records(lines: Iterator[str]) -> Iterator[Record]:
-    """Every record that is not blank; after a broken one the reader goes on with the very next line of the file."""
+    """Every record that is not blank; after a broken one the reader goes on with the very next line
+    of the file.
+    """
     csv.field_size_limit(LONGEST)
     waiting: deque[str] = deque()
-    number, width = 1, 0
+    number = 1
+    width = 0
     while True:
         taken = _Taken(itertools.chain(_popped(waiting), lines))
         record = _record(taken, number, width)
@@ -243,18 +293,29 @@ def _record(taken: _Taken, number: int, width: int) -> Record | None:
     except csv.Error as error:
         last = number + len(taken.lines) - 1
         told = f"A quote that opens in line {number} does not close well (line {last}: {error})"
-        return Record(number, [], f"{told}; the row was left out, the lines after it are read as rows.")
+        return Record(
+            number, [], f"{told}; the row was left out, the lines after it are read as rows."
+        )
     if fields is None:
         return None
     if _merged(taken.lines, width):
-        told = f"A quote that opens in line {number} closes in line {number + len(taken.lines) - 1}, over whole rows"
-        return Record(number, [], f"{told}; the row was left out, the lines after it are read as rows.")
+        told = (
+            f"A quote that opens in line {number} closes in line {number + len(taken.lines) - 1}, "
+            "over whole rows"
+        )
+        return Record(
+            number, [], f"{told}; the row was left out, the lines after it are read as rows."
+        )
     return Record(number, fields)
 
 
 def _merged(lines: list[str], width: int) -> bool:
-    """Whether a record holds many lines that look like records themselves: with as many commas as the header."""
-    return width > 1 and len(lines) >= MERGED and all(line.count(",") == width - 1 for line in lines)
+    """Whether a record holds many lines that look like records themselves: with as many commas as
+    the header.
+    """
+    return (
+        width > 1 and len(lines) >= MERGED and all(line.count(",") == width - 1 for line in lines)
+    )
 
 
 # --- JSONL ---
@@ -277,7 +338,9 @@ def _from_jsonl(lines: Iterator[str]) -> Iterator[Row]:
 
 
 def twice_in(names: Sequence[str]) -> str:
-    """The first of the names that are read which comes twice: one of its two values would be lost; else nothing."""
+    """The first of the names that are read which comes twice: one of its two values would be lost;
+    else nothing.
+    """
     return next((name for name in READ if names.count(name) > 1), "")
 
 
@@ -290,12 +353,18 @@ class _Read(dict[str, Any]):
 
 
 def _row(number: int, data: Mapping[str, Any]) -> Row:
-    text, label, given = data.get("text"), data.get("label"), data.get("id")
+    text = data.get("text")
+    label = data.get("label")
+    given = data.get("id")
     name = given if isinstance(given, str | int) and _writable(str(given)) else None
     if isinstance(text, list | tuple) and text and all(isinstance(word, str) for word in text):
         text = tuple(text)
     if not isinstance(text, str | tuple):
-        return Row(number, id=name, error="The row has no text: `text` must be a string or a list of words.")
+        return Row(
+            number,
+            id=name,
+            error="The row has no text: `text` must be a string or a list of words.",
+        )
     if not _writable("".join(text) + str(label)):
         return Row(number, id=name, error="The text is not UTF-8.")
     return Row(number, str(text) if isinstance(text, str) else text, _label(label), name)
@@ -306,7 +375,9 @@ def _label(given: Any) -> str | None:
 
 
 def _writable(text: str) -> bool:
-    """Whether it is proper Unicode: no halves of surrogates, which is also how broken bytes are read."""
+    """Whether it is proper Unicode: no halves of surrogates, which is also how broken bytes are
+    read.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

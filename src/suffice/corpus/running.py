@@ -1,4 +1,6 @@
-"""Running: the same verb on every row, each line on the disk before the next, whatever goes wrong with a row said."""
+"""Running: the same verb on every row, each line on the disk before the next, whatever goes wrong
+with a row said.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from suffice.corpus import engines
+from suffice.corpus import pools
 from suffice.corpus.journal import Journal, write_safely
 from suffice.corpus.record import write_record
 from suffice.corpus.rows import Reply, Row, RowVerb, Texts, failed, texts_of
@@ -19,12 +21,16 @@ from suffice.model.classifier import Classifier
 from suffice.model.naming import named
 from suffice.model.tokenizers import Custom
 
-OnRow: TypeAlias = Callable[[int, int | None, int], None]  # rows done, rows in all where known, rows that failed
+OnRow: TypeAlias = Callable[
+    [int, int | None, int], None
+]  # rows done, rows in all where known, rows that failed
 
 
 @dataclass(frozen=True)
 class Run:
-    """How many texts are gone through: where lines and certificates are kept, and who does the work."""
+    """How many texts are gone through: where lines and certificates are kept, and who does the
+    work.
+    """
 
     out: str | Path | None = None
     certificates: str | Path | None = None
@@ -35,7 +41,9 @@ class Run:
 
 
 class Done(NamedTuple):
-    """A row that is done: its line, its certificate's bytes where they are at hand, and whether it was done before."""
+    """A row that is done: its line, its certificate's bytes where they are at hand, and whether it
+    was done before.
+    """
 
     line: dict[str, Any]
     certificate: bytes | None
@@ -67,9 +75,13 @@ def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | Non
 
 
 def settings(verb: RowVerb) -> dict[str, Any]:
-    kept = {name: value for name, value in verb.options.items() if name != "cache"}  # where answers lie is no question
+    kept = {
+        name: value for name, value in verb.options.items() if name != "cache"
+    }  # where answers lie is no question
     options = {name: named(value) if callable(value) else value for name, value in kept.items()}
-    reader = getattr(verb.classifier, "reader", None)  # a function of its own is no part of a digest but by name
+    reader = getattr(
+        verb.classifier, "reader", None
+    )  # a function of its own is no part of a digest but by name
     reading = {"reader": named(reader.function)} if isinstance(reader, Custom) else {}
     return {"perturbation": verb.perturbation.to_dict(), "options": options, **reading}
 
@@ -84,13 +96,17 @@ def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
     if isinstance(verb.classifier, BlackBox) and any(one is not None for one in kept):
         verb.classifier.check_told("What is kept of a run")
     texts = texts_of(given)
-    with nullcontext() if run.out is None else closing(Journal(run.out, verb.run, run.fresh)) as journal:
+    with (
+        nullcontext()
+        if run.out is None
+        else closing(Journal(run.out, verb.run, run.fresh)) as journal
+    ):
         if run.certificates is not None:
             write_record(run.certificates, verb.run, verb.classifier)
         progress = _Progress(run.on_row, _counted(texts, journal))
         resumed: deque[int] = deque()
         progress.report()
-        for reply in engines.run(verb, _left(texts, journal, resumed), run.engine, run.workers):
+        for reply in pools.run(verb, _left(texts, journal, resumed), run.engine, run.workers):
             yield from progress.passed(_resumed(journal, resumed))
             line = _filed(reply, run)
             if journal is not None:
@@ -100,15 +116,21 @@ def done_rows(verb: RowVerb, given: Any, run: Run) -> Iterator[Done]:
 
 
 def keep(read: Any, *written: str | Path | None) -> None:
-    """Refuse to write over a file that is read: an audit of reviews.csv must not put its table there."""
+    """Refuse to write over a file that is read: an audit of reviews.csv must not put its table
+    there.
+    """
     own = Path(read).resolve() if isinstance(read, str | Path) else None
     for path in written:
         if path is not None and Path(path).resolve() == own:
-            raise InputError(f"{path} is a file that is read here, and would be written over: name another one.")
+            raise InputError(
+                f"{path} is a file that is read here, and would be written over: name another one."
+            )
 
 
 def _counted(texts: Texts, journal: Journal | None) -> int | None:
-    """How many texts there are, where they can be read twice; refused where the journal is about others."""
+    """How many texts there are, where they can be read twice; refused where the journal is about
+    others.
+    """
     if not texts.again:
         return None
     count = 0

@@ -1,4 +1,6 @@
-"""Summary: what came out of many texts: counts per status, median words and seconds, and the slowest texts."""
+"""Summary: what came out of many texts: counts per status, median words and seconds, and the
+slowest texts.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class Slow(NamedTuple):
 class Summary:
     """What came out of a batch: `statuses` counts answers, `failed` says which rows failed and why.
 
-    The medians are over the answers, and None where there is none; `words` are those of sets shown to be enough.
+    The medians are over the answers, and None where there is none; `words` are those of sets shown
+    to be enough.
     """
 
     texts: int
@@ -41,22 +44,33 @@ class Summary:
 
     @property
     def lacking(self) -> str:
-        """Why this is no success, whatever else came out: rows failed, or nothing was proved; else empty."""
+        """Why this is no success, whatever else came out: rows failed, or nothing was proved; else
+        empty.
+        """
         failed = failures(self.failed, self.texts) if self.failed else ""
         nothing = "" if self.proved else f"nothing was proved: {self._told()}"
         return "; ".join(filter(None, (failed, nothing)))
 
     def to_dict(self) -> dict[str, Any]:
         slowest = [one._asdict() for one in self.slowest]
-        return {**asdict(self), "failed": {str(row): why for row, why in self.failed.items()}, "slowest": slowest}
+        return {
+            **asdict(self),
+            "failed": {str(row): why for row, why in self.failed.items()},
+            "slowest": slowest,
+        }
 
     def to_metrics(self) -> dict[str, float]:
-        """Flat numbers by name, as the metrics of Hugging Face `evaluate` give them; shares are of all texts.
+        """Flat numbers by name, as the metrics of Hugging Face `evaluate` give them; shares are of
+        all texts.
 
         What cannot be told (a median of nothing) is left out.
         """
         counts = {"optimal": 0, **self.statuses}
-        shares = {f"share_{status}": count / self.texts for status, count in counts.items()} if self.texts else {}
+        shares = (
+            {f"share_{status}": count / self.texts for status, count in counts.items()}
+            if self.texts
+            else {}
+        )
         medians = {"median_words": self.words, "latency_in_seconds": self.seconds}
         known = {name: value for name, value in medians.items() if value is not None}
         return {
@@ -69,7 +83,9 @@ class Summary:
 
     def __str__(self) -> str:
         words = "word" if self.words == 1 else "words"
-        middle = "" if self.words is None else f" Median: {self.words:g} {words}, {self.seconds:.2f} s."
+        middle = (
+            "" if self.words is None else f" Median: {self.words:g} {words}, {self.seconds:.2f} s."
+        )
         return f"{self.texts} {'text' if self.texts == 1 else 'texts'}: {self._told()}.{middle}"
 
     def _told(self) -> str:
@@ -122,7 +138,9 @@ class Tally:
 
 
 def _proves(answer: Mapping[str, Any]) -> bool:
-    """Whether the checker accepted that words are enough, or that none are, where there was something to prove."""
+    """Whether the checker accepted that words are enough, or that none are, where there was
+    something to prove.
+    """
     meta = answer["meta"]
     settled = answer["status"] in ("optimal", "sufficient", "infeasible")
     return settled and meta.get("checked") is True and "nothing" not in meta

@@ -1,4 +1,5 @@
-"""A worker process: reads a verb and then rows from standard input, writes a reply for each to standard output.
+"""A worker process: reads a verb and then rows from standard input, writes a reply for each to
+standard output.
 
 It ends at once when its input is closed, even in the middle of a row: whoever asked is gone.
 """
@@ -16,7 +17,9 @@ from typing import Any, BinaryIO
 
 def main() -> None:
     """Read rows from the parent and answer them one by one, until it closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our input
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for the parent, which then closes our input
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not spoil the replies
     inbox: queue.Queue[Any] = queue.Queue()
@@ -34,7 +37,10 @@ def _read(source: BinaryIO, inbox: queue.Queue[Any]) -> None:
     except EOFError:
         os._exit(0)
     except BaseException as error:
-        print(f"suffice: a worker cannot read what it is to do: {type(error).__name__}: {error}", file=sys.stderr)
+        print(
+            f"suffice: a worker cannot read what it is to do: {type(error).__name__}: {error}",
+            file=sys.stderr,
+        )
         os._exit(1)
 
 

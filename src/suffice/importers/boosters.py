@@ -1,4 +1,6 @@
-"""XGBoost's and LightGBM's trees as tables of nodes, and what these models say of rows of features."""
+"""XGBoost's and LightGBM's trees as tables of nodes, and what these models say of rows
+of features.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,22 @@ from suffice.importers.kinds import NotLowered
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF
 
-OBJECTIVES = {"XGBClassifier": ("binary:logistic", "multi:softprob"), "LGBMClassifier": ("binary", "multiclass")}
+OBJECTIVES = {
+    "XGBClassifier": ("binary:logistic", "multi:softprob"),
+    "LGBMClassifier": ("binary", "multiclass"),
+}
 RAW = {"XGBClassifier": "output_margin", "LGBMClassifier": "raw_score"}
 SINGLE = 2.0**-24  # what a number in single precision loses, of its size
-CURVE = 1e-6  # raw scores closer than this may be the same once they are probabilities in single precision
+# raw scores closer than this may be the same once they are probabilities in single precision
+CURVE = 1e-6
 
 Node = tuple[int, float, int, int, float]
 
 
 class Tree(NamedTuple):
-    """One number per node: at or below the threshold of its feature a row goes left; leaves have a value."""
+    """One number per node: at or below the threshold of its feature a row goes left; leaves have a
+    value.
+    """
 
     feature: Ints
     threshold: Floats
@@ -38,7 +46,9 @@ def trees_of(kind: str, model: Any, sparse: bool) -> tuple[list[tuple[int, Tree]
     """
     objective = str(model.objective_ if kind == "LGBMClassifier" else model.objective)
     if objective not in OBJECTIVES[kind]:
-        raise NotLowered(f"{kind}(objective={objective!r}) is not one of {', '.join(OBJECTIVES[kind])}")
+        raise NotLowered(
+            f"{kind}(objective={objective!r}) is not one of {', '.join(OBJECTIVES[kind])}"
+        )
     if kind == "LGBMClassifier":
         return _light(model)
     found = _extreme(model, sparse)
@@ -54,7 +64,9 @@ def raw(kind: str, model: Any, rows: Any) -> Floats:
 
 
 def scores(kind: str, model: Any, rows: Any) -> Floats:
-    """Raw scores with the label that `predict` says on top: none is above it, where a curve rounds two to the same."""
+    """Raw scores with the label that `predict` says on top: none is above it, where a curve rounds
+    two to the same.
+    """
     found = raw(kind, model, rows)
     if found.shape[1] == 1:
         found = np.concatenate([np.zeros_like(found), found], axis=1)
@@ -63,7 +75,9 @@ def scores(kind: str, model: Any, rows: Any) -> Floats:
 
 
 def lost(trees: list[tuple[int, Tree]], began: Floats) -> float:
-    """How far sums in single precision, and the label that is made of them, may be from what they stand for."""
+    """How far sums in single precision, and the label that is made of them, may be from what they
+    stand for.
+    """
     total = sum(float(np.abs(tree.value).max()) for _, tree in trees) + float(np.abs(began).max())
     return CURVE + 2.0 * (len(trees) + 4) * SINGLE * total
 
@@ -81,11 +95,16 @@ def _extreme(model: Any, sparse: bool) -> list[tuple[int, Tree]]:
     if form["name"] != "gbtree":
         raise NotLowered(f"XGBClassifier(booster={form['name']!r}) is no plain sum of trees")
     owner = form["model"]["tree_info"]
-    return [(int(k), _grown(tree, sparse)) for k, tree in zip(owner, form["model"]["trees"], strict=True)]
+    return [
+        (int(k), _grown(tree, sparse))
+        for k, tree in zip(owner, form["model"]["trees"], strict=True)
+    ]
 
 
 def _grown(tree: dict[str, Any], sparse: bool) -> Tree:
-    """A tree in which x goes left at or below a threshold: the number before that below which XGBoost goes left."""
+    """A tree in which x goes left at or below a threshold: the number before that below which
+    XGBoost goes left.
+    """
     if any(tree["split_type"]) or tree["tree_param"].get("size_leaf_vector", "1") not in ("0", "1"):
         raise NotLowered("XGBClassifier splits categories, or its leaves hold several numbers")
     left, right = (np.array(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right"))
@@ -102,7 +121,9 @@ def _grown(tree: dict[str, Any], sparse: bool) -> Tree:
 
 
 def _without_zeros(tree: Tree, default_left: Bools) -> Tree:
-    """The same where zeros go the way of what is missing: a test at zero before the test, if that is another way."""
+    """The same where zeros go the way of what is missing: a test at zero before the test, if that
+    is another way.
+    """
     odd = np.flatnonzero((tree.feature != LEAF) & ((tree.threshold >= 0.0) != default_left))
     made = Tree(*(np.concatenate([column, column[odd]]) for column in tree))
     made.left[odd] = np.where(default_left[odd], made.left[odd], made.right[odd])
@@ -135,15 +156,25 @@ def _light(model: Any) -> tuple[list[tuple[int, Tree]], Floats]:
     if form["average_output"] or model.get_params().get("linear_tree"):
         raise NotLowered("LGBMClassifier averages its trees, or has lines in their leaves")
     count = form["num_tree_per_iteration"]
-    trees = [(k % count, _numbered(tree["tree_structure"])) for k, tree in enumerate(form["tree_info"])]
+    trees = [
+        (k % count, _numbered(tree["tree_structure"])) for k, tree in enumerate(form["tree_info"])
+    ]
     return trees, np.zeros(count)
 
 
 def _numbered(root: dict[str, Any]) -> Tree:
     """The nodes of a tree, numbered."""
     nodes = list(_nodes(root, 0))
-    feature, threshold, left, right, value = (np.array(column) for column in zip(*nodes, strict=True))
-    return Tree(feature.astype(np.int64), threshold.astype(np.float64), left, right, value.astype(np.float64))
+    feature, threshold, left, right, value = (
+        np.array(column) for column in zip(*nodes, strict=True)
+    )
+    return Tree(
+        feature.astype(np.int64),
+        threshold.astype(np.float64),
+        left,
+        right,
+        value.astype(np.float64),
+    )
 
 
 def _nodes(node: dict[str, Any], place: int) -> Iterator[Node]:

@@ -20,12 +20,16 @@ from suffice.model.tokenizers import HuggingFace
 
 Importer: TypeAlias = Callable[..., Classifier]
 FASTTEXT = (
-    "needs no import if it is a classifier of fastText: name it as the model, --model FILE.bin; a pytorch_model.bin "
+    "needs no import if it is a classifier of fastText: name it as the model, --model "
+    "FILE.bin; a pytorch_model.bin "
     "holds weights and no network"
 )
 REFUSED = {
     ".bin": FASTTEXT,
-    ".ftz": "is a quantised model of fastText: name the .bin that it was made from as the model, --model FILE.bin",
+    ".ftz": (
+        "is a quantised model of fastText: name the .bin that it was made from as the model, "
+        "--model FILE.bin"
+    ),
     ".skops": "is a pipeline and needs no import: name it as the model, --model FILE.skops",
     ".pt": PICKLE,
     ".pth": PICKLE,
@@ -69,20 +73,28 @@ def _importer(path: Path) -> Importer:
         case ".keras" | ".h5" | ".hdf5":
             return from_keras
         case _:
-            raise ModelError(f"{path.name} is of no known kind: give an .onnx, .pt2, .keras or .h5 file.")
+            raise ModelError(
+                f"{path.name} is of no known kind: give an .onnx, .pt2, .keras or .h5 file."
+            )
 
 
-def _words(args: argparse.Namespace, tokenizer: HuggingFace | None) -> tuple[Sequence[str] | Mapping[str, int], Any]:
+def _words(
+    args: argparse.Namespace, tokenizer: HuggingFace | None
+) -> tuple[Sequence[str] | Mapping[str, int], Any]:
     """The vocabulary and, where the network takes vectors, their table."""
     if args.embedding and args.vocabulary:
-        raise InputError("The words come from --embedding, in the order of its vectors: leave --vocabulary out.")
+        raise InputError(
+            "The words come from --embedding, in the order of its vectors: leave --vocabulary out."
+        )
     if args.embedding:
         return read_vectors(args.embedding, pad=args.pad, unknown=args.unknown)
     if args.vocabulary:
         return read_vocabulary(args.vocabulary), None
     if tokenizer is not None:
         return tokenizer.vocabulary(), None
-    raise InputError("Say which words the network knows, in the order of their numbers: --vocabulary FILE.")
+    raise InputError(
+        "Say which words the network knows, in the order of their numbers: --vocabulary FILE."
+    )
 
 
 def read_vocabulary(file: str | Path) -> Sequence[str] | Mapping[str, int]:
@@ -95,7 +107,9 @@ def read_vocabulary(file: str | Path) -> Sequence[str] | Mapping[str, int]:
     except ValueError as error:
         raise InputError(f"{Path(file).name} is not JSON: {error}.") from error
     if not isinstance(found, list | dict):
-        raise InputError(f"{Path(file).name} must hold a list of words, or an object that gives each its number.")
+        raise InputError(
+            f"{Path(file).name} must hold a list of words, or an object that gives each its number."
+        )
     return found
 
 
@@ -118,10 +132,16 @@ def summary(classifier: Classifier, folder: str) -> str:
         f"{classifier.dimension} dimensions, {len(classifier.vocabulary)} in the vocabulary, "
         f"{classifier.network.relus} relus{f', {maxima} maxima' if maxima else ''}"
         f"{f', {smooth} smooth units' if smooth else ''}.",
-        f"Compared with {facts['compared with']} on {facts['compared']}{f' ({versions})' if versions else ''}: "
-        f"largest difference {facts['largest difference']:.1e}, {facts['allowed difference']:.0e} allowed. "
+        f"Compared with {facts['compared with']} on "
+        f"{facts['compared']}{f' ({versions})' if versions else ''}: "
+        f"largest difference {facts['largest difference']:.1e}, "
+        f"{facts['allowed difference']:.0e} allowed. "
         f"Labels seen: {seen}.",
-        *([] if facts["compared with"] == "the original" else [f"The original was not run: {facts['note']}."]),
+        *(
+            []
+            if facts["compared with"] == "the original"
+            else [f"The original was not run: {facts['note']}."]
+        ),
         f"Saved in {folder}. Look whether texts of yours get the labels they should, then try",
     ]
     return " ".join(lines)

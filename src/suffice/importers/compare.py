@@ -1,4 +1,6 @@
-"""Compare: an imported classifier and its original answer the same inputs side by side; a difference is refused."""
+"""Compare: an imported classifier and its original answer the same inputs side by side; a
+difference is refused.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,17 @@ from suffice.errors import InputError, ModelError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
 
-TOLERANCE = 1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
+TOLERANCE = (
+    1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
+)
 LEAST = 50  # inputs
 TEXTS = 64  # random texts, or rows of them
-# Float32 probabilities say their log-odds to about 1e-6 only: scores smaller than this are compared to that.
+# Float32 probabilities say their log-odds to about 1e-6 only: scores smaller than this are compared
+# to that.
 FAINT = 0.01
-LOW, HIGH = -60.0, 6.9  # log-odds beyond these are lost in float32
+# log-odds beyond these are lost in float32
+LOW = -60.0
+HIGH = 6.9
 
 
 def compared(
@@ -36,12 +43,14 @@ def compared(
     against: str = "the original",
     note: str = "",
 ) -> Classifier:
-    """The classifier with what was compared in meta["import"]; a ModelError where it and the original disagree.
+    """The classifier with what was compared in meta["import"]; a ModelError where it and the
+    original disagree.
 
-    `inputs` are texts, or index rows (n, length) into the vocabulary. `original` gives the original's answers to all
-    of them, one row per input; `view` turns our scores (n, labels) into what it gives. A difference is measured
-    against the usual size of an answer, or `floor` if that is larger. `source` and `packages` say what was compared,
-    for people; `against` says so where it was not the original itself, and `note` why.
+    `inputs` are texts, or index rows (n, length) into the vocabulary. `original` gives the
+    original's answers to all of them, one row per input; `view` turns our scores (n, labels) into
+    what it gives. A difference is measured against the usual size of an answer, or `floor` if that
+    is larger. `source` and `packages` say what was compared, for people; `against` says so where it
+    was not the original itself, and `note` why.
     """
     if len(inputs) < LEAST:
         raise ModelError(f"An import is compared on at least {LEAST} inputs, not on {len(inputs)}.")
@@ -62,35 +71,45 @@ def compared(
         "labels seen": {label: wins[label] for label in classifier.labels if wins[label]},
         "versions": {name: importlib.metadata.version(name) for name in packages},
     }
-    return replace(classifier, meta={**classifier.meta, "import": {**facts, **({"note": note} if note else {})}})
+    return replace(
+        classifier,
+        meta={**classifier.meta, "import": {**facts, **({"note": note} if note else {})}},
+    )
 
 
 def scores_of(classifier: Classifier, inputs: Sequence[Any] | Ints) -> Floats:
     """Our scores (n, labels) for texts or for index rows."""
     if isinstance(inputs, np.ndarray):
         return classifier.network.forward(classifier.table[inputs])
-    return classifier.network.forward(np.stack([classifier.embed(classifier.read(text)) for text in inputs]))
+    return classifier.network.forward(
+        np.stack([classifier.embed(classifier.read(text)) for text in inputs])
+    )
 
 
 def difference(ours: Floats, theirs: Floats, source: str, floor: float = 0.0) -> float:
-    """The largest difference, in units of the usual size of an answer, or of an answer that is larger than usual.
+    """The largest difference, in units of the usual size of an answer, or of an answer that is
+    larger than usual.
 
     Infinite where either is not a number.
     """
     if ours.shape != theirs.shape:
-        raise ModelError(f"{source} gives answers of shape {theirs.shape}, the import gives {ours.shape}.")
+        raise ModelError(
+            f"{source} gives answers of shape {theirs.shape}, the import gives {ours.shape}."
+        )
     if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
         return float("inf")
     sizes = np.abs(theirs).max(1)
-    usual = float(np.median(sizes)) or float(sizes.max()) or 1.0  # one large answer must not hide the others
+    usual = (
+        float(np.median(sizes)) or float(sizes.max()) or 1.0
+    )  # one large answer must not hide the others
     return float((np.abs(ours - theirs).max(1) / np.maximum(sizes, max(usual, floor))).max())
 
 
 def odds(answers: ArrayLike, ending: str) -> Floats:
     """What probabilities (or their logarithms) say of the scores before a softmax or sigmoid.
 
-    Probabilities themselves would be a blunt measure: near a half, and near 0 and 1, scores may differ by much and
-    the probabilities by next to nothing.
+    Probabilities themselves would be a blunt measure: near a half, and near 0 and 1, scores may
+    differ by much and the probabilities by next to nothing.
     """
     given = np.asarray(answers, dtype=np.float64)
     match ending:
@@ -105,10 +124,11 @@ def odds(answers: ArrayLike, ending: str) -> Floats:
 
 
 def random_rows(classifier: Classifier, count: int = TEXTS, seed: int = 0) -> Ints:
-    """Index rows (count, length): texts of every length with words from the whole vocabulary, then padding.
+    """Index rows (count, length): texts of every length with words from the whole vocabulary, then
+    padding.
 
-    Two thirds are padded after their last word as real texts are; the others hold any index anywhere. Unknown words
-    and repeats occur; the first row is all padding, the second all unknown.
+    Two thirds are padded after their last word as real texts are; the others hold any index
+    anywhere. Unknown words and repeats occur; the first row is all padding, the second all unknown.
     """
     rng = np.random.default_rng(seed)
     rows = rng.integers(len(classifier.vocabulary), size=(count, classifier.length))
@@ -121,7 +141,9 @@ def random_rows(classifier: Classifier, count: int = TEXTS, seed: int = 0) -> In
 
 
 def random_texts(classifier: Classifier, extra: Sequence[str] = ()) -> list[str]:
-    """Texts that fit: words of the vocabulary and some `extra` ones, repeats, unknown words, capitals, punctuation."""
+    """Texts that fit: words of the vocabulary and some `extra` ones, repeats, unknown words,
+    capitals, punctuation.
+    """
     rng = np.random.default_rng(0)
     special = {classifier.pad, classifier.unknown}
     words = [word for word in classifier.vocabulary if word not in special] or ["word"]
@@ -132,7 +154,9 @@ def random_texts(classifier: Classifier, extra: Sequence[str] = ()) -> list[str]
 
 
 def _random_text(rng: np.random.Generator, words: Sequence[str], size: int) -> str:
-    few = [words[i] for i in rng.integers(len(words), size=max(1, size // 2))]  # so that words repeat
+    few = [
+        words[i] for i in rng.integers(len(words), size=max(1, size // 2))
+    ]  # so that words repeat
     pools = [few if rng.random() < 0.5 else words for _ in range(size)]
     return " ".join(_dressed(rng, pool[int(rng.integers(len(pool)))]) for pool in pools)
 
@@ -146,13 +170,30 @@ def _fits(classifier: Classifier, text: str) -> bool:
 
 
 def _dressed(rng: np.random.Generator, word: str) -> str:
-    """A word as it may stand in a text: as it is, with a capital, beside marks, or misspelt beyond knowing."""
-    forms = [word, word, word, word.capitalize(), word.upper(), f"{word},", f"({word})!", f"{word}é", f"qx{word}zq"]
+    """A word as it may stand in a text: as it is, with a capital, beside marks, or misspelt beyond
+    knowing.
+    """
+    forms = [
+        word,
+        word,
+        word,
+        word.capitalize(),
+        word.upper(),
+        f"{word},",
+        f"({word})!",
+        f"{word}é",
+        f"qx{word}zq",
+    ]
     return forms[int(rng.integers(len(forms)))]
 
 
 def _refusal(
-    classifier: Classifier, inputs: Sequence[Any] | Ints, ours: Floats, theirs: Floats, gap: float, source: str
+    classifier: Classifier,
+    inputs: Sequence[Any] | Ints,
+    ours: Floats,
+    theirs: Floats,
+    gap: float,
+    source: str,
 ) -> str:
     """Which input differs most, and by how much."""
     apart = np.abs(ours - theirs).max(1)
@@ -160,9 +201,12 @@ def _refusal(
     given = inputs[worst]
     shown = given if isinstance(given, str) else " ".join(classifier.vocabulary[i] for i in given)
     return (
-        f"The import disagrees with {source}: the largest difference is {gap:.3g} of the usual answer, more than "
-        f"{TOLERANCE:g}, over {len(inputs)} inputs. For {shown!r} the original gives {_brief(theirs[worst])} "
-        f"and the import {_brief(ours[worst])}. Nothing was imported; please report this with the model."
+        f"The import disagrees with {source}: the largest difference is {gap:.3g} of the "
+        "usual answer, more than "
+        f"{TOLERANCE:g}, over {len(inputs)} inputs. For {shown!r} the original gives "
+        f"{_brief(theirs[worst])} "
+        f"and the import {_brief(ours[worst])}. Nothing was imported; please report this with "
+        "the model."
     )
 
 

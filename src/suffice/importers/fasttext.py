@@ -1,8 +1,10 @@
-"""fastText: a classifier from its .bin file, read here: laid open where it adds up words, else asked as a function.
+"""fastText: a classifier from its .bin file, read here: laid open where it adds up words, else
+asked as a function.
 
-A text is cut at white space; the vectors of its words, of the parts of its words and of its runs of words, as far as
-the model has them, and of the end of the line are averaged, and every label has a row of weights and no bias. So the
-order of the scores is that of a plain sum, and with whole words only the sum is a network.
+A text is cut at white space; the vectors of its words, of the parts of its words and of its runs of
+words, as far as the model has them, and of the end of the line are averaged, and every label has a
+row of weights and no bias. So the order of the scores is that of a plain sum, and with whole words
+only the sum is a network.
 """
 
 from __future__ import annotations
@@ -27,19 +29,31 @@ from suffice.model.odds import LOGITS, MARGINS
 from suffice.model.tokenizers import Pattern
 
 LENGTH = 512  # words of a text where the model is laid open
-SPACE = r" \n\r\t\v\f\0"  # what fastText cuts at, and nothing else: other white space is part of a word
+SPACE = (
+    r" \n\r\t\v\f\0"  # what fastText cuts at, and nothing else: other white space is part of a word
+)
 WORD = re.compile(rf"[^{SPACE}]+".encode())
-PAD, UNKNOWN = "<PAD>", "<UNK>"
-NOTE = "fastText averages: scores are its own times the number of words known, with the end of the line"
-HASH, PRIME, PAIR = 2166136261, 16777619, 116049371  # of fastText
-BITS, MANY = 2**32, 2**64
+PAD = "<PAD>"
+UNKNOWN = "<UNK>"
+NOTE = (
+    "fastText averages: scores are its own times the number of words known, with the end of the "
+    "line"
+)
+# of fastText
+HASH = 2166136261
+PRIME = 16777619
+PAIR = 116049371
+BITS = 2**32
+MANY = 2**64
 
 
 def from_fasttext(path: str | Path) -> Classifier | BlackBox:
-    """A supervised model of fastText, from its .bin file. No code is run, and fastText is not needed.
+    """A supervised model of fastText, from its .bin file. No code is run, and fastText is not
+    needed.
 
-    Trained on whole words it becomes a network, whose texts are cut after 512 words. With parts of words (maxn), runs
-    of words (wordNgrams) or a hierarchical softmax it is asked. `meta["import"]` says which way it took.
+    Trained on whole words it becomes a network, whose texts are cut after 512 words. With parts of
+    words (maxn), runs of words (wordNgrams) or a hierarchical softmax it is asked. `meta["import"]`
+    says which way it took.
     """
     stored = read_file(Path(path))
     function = Averaged(stored)
@@ -70,11 +84,17 @@ def _asked(stored: Stored, function: Averaged, path: Path, why: str) -> BlackBox
 
 
 def _laid_open(stored: Stored, function: Averaged) -> Classifier:
-    """The sum over whole words as a network; the end of the line is always there, so it is a bias."""
+    """The sum over whole words as a network; the end of the line is always there, so it
+    is a bias.
+    """
     words = _whole_words(stored)
     rows = stored.inputs[list(words.values())].astype(np.float64)
     end = stored.words.get(END)
-    bias = np.zeros(len(stored.labels)) if end is None else stored.outputs @ stored.inputs[end].astype(np.float64)
+    bias = (
+        np.zeros(len(stored.labels))
+        if end is None
+        else stored.outputs @ stored.inputs[end].astype(np.float64)
+    )
     few = len(stored.labels) <= stored.settings.dimension
     table = rows @ stored.outputs.T if few else rows
     total = graph.start((LENGTH, table.shape[1])).sum(0)
@@ -90,11 +110,20 @@ def _laid_open(stored: Stored, function: Averaged) -> Classifier:
         tokenizer=Pattern(f"[^{SPACE}]+", lowercase=False),
     )
     texts = random_texts(classifier)
-    return compared(classifier, function.sums, texts, source="fastText", against="the file's own mean", note=NOTE)
+    return compared(
+        classifier,
+        function.sums,
+        texts,
+        source="fastText",
+        against="the file's own mean",
+        note=NOTE,
+    )
 
 
 def _whole_words(stored: Stored) -> dict[str, int]:
-    """The words that can stand in a text, with their rows; NotLowered says why words are not all there is."""
+    """The words that can stand in a text, with their rows; NotLowered says why words are not all
+    there is.
+    """
     settings = stored.settings
     if settings.longest > 0:
         raise NotLowered("it has vectors of parts of words (maxn), so that every word is known")
@@ -102,7 +131,11 @@ def _whole_words(stored: Stored) -> dict[str, int]:
         raise NotLowered("it has vectors of runs of words (wordNgrams)")
     if settings.loss == HIERARCHY:
         raise NotLowered("its labels stand in a tree (loss hs)")
-    found = {word.decode(errors="ignore"): row for word, row in stored.words.items() if word != END and _text(word)}
+    found = {
+        word.decode(errors="ignore"): row
+        for word, row in stored.words.items()
+        if word != END and _text(word)
+    }
     if not found or {PAD, UNKNOWN} & found.keys():
         raise NotLowered(f"it has no words, or some that are written {PAD} or {UNKNOWN}")
     return found
@@ -123,7 +156,8 @@ class Averaged:
     """fastText's own computation, in double precision: texts to a score for each label."""
 
     def __init__(self, stored: Stored) -> None:
-        self.stored, self.settings = stored, stored.settings
+        self.stored = stored
+        self.settings = stored.settings
         self.tree = _tree(stored.seen) if stored.settings.loss == HIERARCHY else []
         self.sum_of = lru_cache(100_000)(self._sum_of)
 
@@ -138,22 +172,33 @@ class Averaged:
 
     def _total(self, text: str) -> tuple[Floats, int]:
         """The sum of all vectors of a text, and how many they are."""
-        total, count, hashes = np.zeros(self.settings.dimension), 0, []
+        total = np.zeros(self.settings.dimension)
+        count = 0
+        hashes = []
         for token in (*WORD.findall(text.encode()), END):
             known = self.stored.words.get(token)
-            if known is not None or not token.startswith(PREFIX.encode()):  # a label in a text is no word
+            if known is not None or not token.startswith(
+                PREFIX.encode()
+            ):  # a label in a text is no word
                 part, size, number = self.sum_of(token)
-                total, count = total + part, count + size
+                total = total + part
+                count = count + size
                 hashes.append(number)
             if token == END:
                 break
         rows = [self._bucket(number) for number in _runs(hashes, self.settings.runs)]
-        return (total + self.stored.inputs[rows].sum(0, dtype=np.float64) if rows else total), count + len(rows)
+        return (
+            total + self.stored.inputs[rows].sum(0, dtype=np.float64) if rows else total
+        ), count + len(rows)
 
     def _sum_of(self, token: bytes) -> tuple[Floats, int, int]:
         """The vectors of one word and its parts added up, how many, and its hash."""
         row = self.stored.words.get(token)
-        parts = () if token == END else _parts(b"<" + token + b">", self.settings.shortest, self.settings.longest)
+        parts = (
+            ()
+            if token == END
+            else _parts(b"<" + token + b">", self.settings.shortest, self.settings.longest)
+        )
         rows = [*([] if row is None else [row]), *(self._bucket(hashed(part)) for part in parts)]
         return self.stored.inputs[rows].sum(0, dtype=np.float64), len(rows), hashed(token)
 
@@ -163,8 +208,12 @@ class Averaged:
     def _branches(self, means: Floats) -> Floats:
         """Every label's probability is the product over the turns on the way to it."""
         values = means @ self.stored.outputs.T
-        right, left = -np.logaddexp(0.0, -values), -np.logaddexp(0.0, values)
-        ways = [sum(right[:, node] if turn else left[:, node] for node, turn in way) for way in self.tree]
+        right = -np.logaddexp(0.0, -values)
+        left = -np.logaddexp(0.0, values)
+        ways = [
+            sum(right[:, node] if turn else left[:, node] for node, turn in way)
+            for way in self.tree
+        ]
         return np.stack(ways, axis=1)
 
 
@@ -197,11 +246,14 @@ def _runs(hashes: Sequence[int], longest: int) -> Iterator[int]:
 
 
 def _tree(seen: Sequence[int]) -> list[list[tuple[int, bool]]]:
-    """For every label its turns in fastText's tree: the number of the node, and whether to the right."""
+    """For every label its turns in fastText's tree: the number of the node, and whether to the
+    right.
+    """
     count = len(seen)
     weights = [*seen, *[10**15] * (count - 1)]
     above: dict[int, tuple[int, bool]] = {}
-    leaf, node = count - 1, count
+    leaf = count - 1
+    node = count
     for place in range(count, 2 * count - 1):
         weights[place] = 0
         picked = []
@@ -213,7 +265,9 @@ def _tree(seen: Sequence[int]) -> list[list[tuple[int, bool]]]:
                 picked.append(node)
                 node += 1
         weights[place] = sum(weights[one] for one in picked)
-        above |= {one: (place - count, turn) for one, turn in zip(picked, (False, True), strict=True)}
+        above |= {
+            one: (place - count, turn) for one, turn in zip(picked, (False, True), strict=True)
+        }
     return [list(_way(label, above, count)) for label in range(count)]
 
 

@@ -1,7 +1,9 @@
-"""fastText's .bin file: its settings, words, labels and two tables of vectors, every size compared with what is there.
+"""fastText's .bin file: its settings, words, labels and two tables of vectors, every size compared
+with what is there.
 
-Little-endian: a mark and a version; twelve settings and a number of the training; how many words and labels, then each
-as bytes up to a zero, how often it was seen and its kind; then the vectors that are averaged, and the labels' rows.
+Little-endian: a mark and a version; twelve settings and a number of the training; how many words
+and labels, then each as bytes up to a zero, how often it was seen and its kind; then the vectors
+that are averaged, and the labels' rows.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from suffice.importers.vectors import FASTTEXT, LONGEST_WORD
 from suffice.model.network import Floats
 
 END = b"</s>"  # the word that ends every line
-HIERARCHY, SOFTMAX = 1, 3  # kinds of loss
+# kinds of loss
+HIERARCHY = 1
+SOFTMAX = 3
 SUPERVISED = 3  # kind of model
 VERSIONS = (11, 12)
 PREFIX = "__label__"
@@ -38,7 +42,9 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """What a file holds. `words` gives each its row of `inputs`; rows of parts and runs of words follow."""
+    """What a file holds. `words` gives each its row of `inputs`; rows of parts and runs of words
+    follow.
+    """
 
     settings: Settings
     words: dict[bytes, int]
@@ -52,13 +58,17 @@ class Stored:
 def read_file(path: Path) -> Stored:
     """The file, without running anything and without making more than it holds."""
     if path.suffix == ".ftz":
-        raise ModelError(f"{path.name} is a quantised model of fastText: give the .bin file that it was made from.")
+        raise ModelError(
+            f"{path.name} is a quantised model of fastText: give the .bin file that it was "
+            "made from."
+        )
     if not path.is_file():
         raise ModelError(f"There is no file {str(path)!r}.")
     with path.open("rb") as file:
         if file.read(4) != FASTTEXT:
             raise ModelError(
-                f"{path.name} is no model of fastText. Word vectors are read by sf.read_vectors, and weights of "
+                f"{path.name} is no model of fastText. Word vectors are read by "
+                "sf.read_vectors, and weights of "
                 "Hugging Face are named by their folder, hf:FOLDER."
             )
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -97,10 +107,15 @@ class _Reader:
         """A view of numbers in the file: nothing is copied."""
         (packed,) = self.numbers("B")
         if packed:
-            raise ModelError(f"{self.name} is a quantised model of fastText: give the .bin that it was made from.")
+            raise ModelError(
+                f"{self.name} is a quantised model of fastText: give the .bin that it was "
+                "made from."
+            )
         shape = self.numbers("qq")
         if shape != (rows, columns):
-            raise self.wrong(f"its {what} should be {rows} × {columns}, and it says {shape[0]} × {shape[1]}")
+            raise self.wrong(
+                f"its {what} should be {rows} × {columns}, and it says {shape[0]} × {shape[1]}"
+            )
         self.need(4 * rows * columns)
         found = np.frombuffer(self.data, "<f4", rows * columns, self.place).reshape(rows, columns)
         self.place += 4 * rows * columns
@@ -116,7 +131,9 @@ def _stored(file: _Reader) -> Stored:
     if min(words, labels) < 0 or words + labels != count:
         raise file.wrong(f"{words} words and {labels} labels do not make {count}")
     if pruned >= 0:
-        raise ModelError(f"{file.name} is a pruned model of fastText: give the .bin that it was made from.")
+        raise ModelError(
+            f"{file.name} is a pruned model of fastText: give the .bin that it was made from."
+        )
     entries = [(file.word(), *file.numbers("qb")) for _ in range(count)]
     if [kind for _, _, kind in entries] != [0] * words + [1] * labels:
         raise file.wrong("its words do not stand before its labels")
@@ -127,7 +144,9 @@ def _stored(file: _Reader) -> Stored:
     return Stored(
         settings=settings,
         words={word: row for row, (word, _, _) in enumerate(entries[:words])},
-        labels=tuple(word.decode(errors="replace").removeprefix(PREFIX) for word, _, _ in entries[words:]),
+        labels=tuple(
+            word.decode(errors="replace").removeprefix(PREFIX) for word, _, _ in entries[words:]
+        ),
         seen=tuple(seen for _, seen, _ in entries[words:]),
         inputs=inputs,
         outputs=outputs,
@@ -138,7 +157,9 @@ def _stored(file: _Reader) -> Stored:
 def _settings(file: _Reader) -> Settings:
     (version,) = file.numbers("i")
     if version not in VERSIONS:
-        raise ModelError(f"{file.name} is of version {version} of fastText's format; 11 and 12 are read.")
+        raise ModelError(
+            f"{file.name} is of version {version} of fastText's format; 11 and 12 are read."
+        )
     dimension, _, _, _, _, runs, loss, kind, buckets, shortest, longest, _ = file.numbers("12i")
     file.numbers("d")
     if kind != SUPERVISED:

@@ -1,4 +1,6 @@
-"""Hugging Face: a transformer for text classification as a black box, by its folder, its pipeline or the objects."""
+"""Hugging Face: a transformer for text classification as a black box, by its folder, its pipeline
+or the objects.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +24,44 @@ from suffice.model.network import Floats
 from suffice.model.odds import LOGITS
 
 # Of a config: where it came from, what else is given back, and what is hashed by itself.
-IDLE = {"_name_or_path", "transformers_version", "architectures", "dtype", "torch_dtype", "id2label", "label2id"}
+IDLE = {
+    "_name_or_path",
+    "transformers_version",
+    "architectures",
+    "dtype",
+    "torch_dtype",
+    "id2label",
+    "label2id",
+}
 IDLE |= {"return_dict", "use_cache", "output_attentions", "output_hidden_states"}
 
 
 def from_huggingface(
-    model: Any, tokenizer: Any = None, *, labels: Names | None = None, cache: str | Path | None = None
+    model: Any,
+    tokenizer: Any = None,
+    *,
+    labels: Names | None = None,
+    cache: str | Path | None = None,
 ) -> BlackBox:
-    """A classifier of the package transformers: a folder, a pipeline, a model with its tokenizer, or an ONNX file.
+    """A classifier of the package transformers: a folder, a pipeline, a model with its tokenizer,
+    or an ONNX file.
 
-    The labels are those of the model's config, or the names that `labels` gives them, in order or as {"LABEL_0":
-    "reject", ...}; an ONNX file, run by onnxruntime, names none, so that `labels` must. Words are words,
-    not sub-words: a changed text is tokenised anew. `Mask()` puts the tokenizer's own mask. Nothing is downloaded: give
-    a folder that is there, or what you have loaded.
+    The labels are those of the model's config, or the names that `labels` gives them, in order or
+    as {"LABEL_0": "reject", ...}; an ONNX file, run by onnxruntime, names none, so that `labels`
+    must. Words are words, not sub-words: a changed text is tokenised anew. `Mask()` puts the
+    tokenizer's own mask. Nothing is downloaded: give a folder that is there, or what you have
+    loaded.
     """
     if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
         return from_file(Path(model), tokenizer, labels, cache)
     network, splitter, folder = _parts(model, tokenizer)
     called = renamed(_labels(network), labels)
     limit = _limit(network, splitter)
-    notes = () if limit is None else (f"Texts are cut after {limit} tokens, as the model was made for.",)
+    notes = (
+        ()
+        if limit is None
+        else (f"Texts are cut after {limit} tokens, as the model was made for.",)
+    )
     predict = predictor(network, splitter, limit)
     _tried(predict, network, called)
     return BlackBox(
@@ -52,13 +72,20 @@ def from_huggingface(
         mask=getattr(splitter, "mask_token", None) or MASK,
         notes=notes,
         cache=cache,
-        meta={"import": {"from": "transformers", "class": type(network).__name__}, "scores": LOGITS},
-        again=(partial(from_huggingface, labels=labels), (folder,)) if folder and cache is None else None,
+        meta={
+            "import": {"from": "transformers", "class": type(network).__name__},
+            "scores": LOGITS,
+        },
+        again=(partial(from_huggingface, labels=labels), (folder,))
+        if folder and cache is None
+        else None,
     )
 
 
 def predictor(network: Any, splitter: Any, limit: int | None) -> Callable[[list[str]], Floats]:
-    """Texts to logits. Only texts of equally many tokens share a batch, so that no padding moves the numbers."""
+    """Texts to logits. Only texts of equally many tokens share a batch, so that no padding moves
+    the numbers.
+    """
     import torch
 
     network.eval()
@@ -96,7 +123,8 @@ def _parts(model: Any, tokenizer: Any) -> tuple[Any, Any, str | None]:
         return model.model, tokenizer or model.tokenizer, None
     if not hasattr(model, "config") or not callable(model):
         raise ModelError(
-            f"from_huggingface takes a folder, a pipeline or a model of transformers, not a {type(model).__name__}."
+            "from_huggingface takes a folder, a pipeline or a model of transformers, not a "
+            f"{type(model).__name__}."
         )
     if tokenizer is None:
         raise ModelError("Give the tokenizer too: sf.from_huggingface(model, tokenizer).")
@@ -110,7 +138,8 @@ def _loaded(folder: Path, tokenizer: Any) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
         raise ModelError(f"There is no model in {str(folder)!r}: give a folder with a config.json.")
     bars = transformers.utils.logging.is_progress_bar_enabled()
-    transformers.utils.logging.disable_progress_bar()  # a bar while weights are read is no part of an answer
+    # a bar while weights are read is no part of an answer
+    transformers.utils.logging.disable_progress_bar()
     try:
         with no_panic(), looked_at(folder) as (copy, tensors):
             network = _network(copy, tensors)
@@ -129,7 +158,9 @@ def _loaded(folder: Path, tokenizer: Any) -> tuple[Any, Any]:
 
 
 def _network(copy: Path, tensors: Tensors) -> Any:
-    """The network, once its shape without numbers is that of the weights; all of its numbers are there."""
+    """The network, once its shape without numbers is that of the weights; all of its numbers are
+    there.
+    """
     import torch
     import transformers
 
@@ -144,17 +175,24 @@ def _network(copy: Path, tensors: Tensors) -> Any:
         )
     missing = sorted(told["missing_keys"])
     if missing:
-        raise ModelError(f"its weights lack {', '.join(missing[:3])}, which would be random numbers")
+        raise ModelError(
+            f"its weights lack {', '.join(missing[:3])}, which would be random numbers"
+        )
     return network
 
 
 def _labels(network: Any) -> tuple[str, ...]:
     config = network.config
     if getattr(config, "problem_type", None) == "multi_label_classification":
-        raise ModelError("This model gives every label a yes or no of its own; one label per text is explained here.")
+        raise ModelError(
+            "This model gives every label a yes or no of its own; one label per text is "
+            "explained here."
+        )
     count = int(config.num_labels)
     if count < 2:
-        raise ModelError(f"This model has {count} output: it is a regression, not a classification.")
+        raise ModelError(
+            f"This model has {count} output: it is a regression, not a classification."
+        )
     return tuple(str(config.id2label[i]) for i in range(count))
 
 
@@ -175,16 +213,28 @@ def _limit(network: Any, splitter: Any) -> int | None:
     """After how many tokens a text is cut; None where nothing is."""
     config = network.config
     positions = getattr(config, "max_position_embeddings", None)
-    if positions is not None and getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+    if positions is not None and getattr(config, "model_type", "") in (
+        "roberta",
+        "xlm-roberta",
+        "camembert",
+    ):
         positions -= int(config.pad_token_id) + 1  # these count positions from behind the padding
-    found = [int(n) for n in (positions, splitter.model_max_length) if n is not None and 0 < n < UNLIMITED]
+    found = [
+        int(n)
+        for n in (positions, splitter.model_max_length)
+        if n is not None and 0 < n < UNLIMITED
+    ]
     return min(found, default=None)
 
 
 def _digest(network: Any, splitter: Any, labels: Sequence[str], limit: int | None) -> str:
-    """SHA-256 over weights, what the config makes of them, labels, what the tokenizer does and where texts are cut."""
+    """SHA-256 over weights, what the config makes of them, labels, what the tokenizer does and
+    where texts are cut.
+    """
     config = {name: value for name, value in network.config.to_dict().items() if name not in IDLE}
-    sha = hashlib.sha256(json.dumps(["transformers", type(network).__name__, list(labels), limit]).encode())
+    sha = hashlib.sha256(
+        json.dumps(["transformers", type(network).__name__, list(labels), limit]).encode()
+    )
     sha.update(json.dumps(config, sort_keys=True, default=str).encode())
     for name, tensor in sorted(network.state_dict().items()):
         array = tensor.detach().cpu().contiguous()

@@ -1,9 +1,11 @@
-"""What a Keras model is made of: its layers, their weights and which feeds which, from a file or a live model.
+"""What a Keras model is made of: its layers, their weights and which feeds which, from a file or a
+live model.
 
-Files are read with h5py only, never by Keras, which would build whatever a file declares. `.keras` is a zip of
-config.json and model.weights.h5, where a layer's weights are under its kind and a count; `.h5` holds the config as an
-attribute and the weights under the layer's name. Before any number is read, every link and every size is looked at: a
-file may not lead to another file, nor declare more than it holds.
+Files are read with h5py only, never by Keras, which would build whatever a file declares. `.keras`
+is a zip of config.json and model.weights.h5, where a layer's weights are under its kind and a
+count; `.h5` holds the config as an attribute and the weights under the layer's name. Before any
+number is read, every link and every size is looked at: a file may not lead to another file, nor
+declare more than it holds.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from suffice.model.network import Floats
 
 Config: TypeAlias = Mapping[str, Any]
 Called: TypeAlias = "tuple[list[Call], list[str]]"
-Weights: TypeAlias = Callable[[tuple[str, ...]], Sequence[Floats]]  # of the layer at a path of names
+Weights: TypeAlias = Callable[
+    [tuple[str, ...]], Sequence[Floats]
+]  # of the layer at a path of names
 MODELS = ("Sequential", "Functional", "Model")
 MOST_TIMES = 10  # how many times as large as a .keras file its parts may be once unpacked
 SPARE = 2**24  # bytes beyond that, as a config of some layers packs well
@@ -34,7 +38,9 @@ MOST_NAMES = 1000  # weights of one layer, or of one model inside a model
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One layer: its path of names, what kind it is, its settings and its weights in Keras' order."""
+    """One layer: its path of names, what kind it is, its settings and its weights in
+    Keras' order.
+    """
 
     path: tuple[str, ...]
     kind: str
@@ -74,10 +80,20 @@ def read_model(path: Path) -> Model:
         raise ModelError(f"There is no file {str(path)!r}.")
     try:
         return _read_zip(path) if zipfile.is_zipfile(path) else _read_h5(path)
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RuntimeError,
+        zipfile.BadZipFile,
+    ) as error:
         if isinstance(error, ModelError):
             raise ModelError(f"{path.name} cannot be imported: {error}") from error
-        raise ModelError(f"{path.name} is damaged or no model of Keras: {type(error).__name__}: {error}.") from error
+        raise ModelError(
+            f"{path.name} is damaged or no model of Keras: {type(error).__name__}: {error}."
+        ) from error
 
 
 def live_model(model: Any) -> Model:
@@ -86,7 +102,9 @@ def live_model(model: Any) -> Model:
     return _model(json.loads(model.to_json()), lambda path: weights.get(path, ()), "")
 
 
-def _live_weights(model: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Floats]]]:
+def _live_weights(
+    model: Any, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[Floats]]]:
     for layer in model.layers:
         here = (*path, layer.name)
         if hasattr(layer, "layers") and type(layer).__name__ in MODELS:
@@ -109,10 +127,14 @@ def _h5py() -> Any:
 def _read_zip(path: Path) -> Model:
     h5py = _h5py()
     with zipfile.ZipFile(path) as archive:
-        declared = sum(archive.getinfo(name).file_size for name in ("config.json", "metadata.json", "model.weights.h5"))
+        declared = sum(
+            archive.getinfo(name).file_size
+            for name in ("config.json", "metadata.json", "model.weights.h5")
+        )
         if declared > MOST_TIMES * path.stat().st_size + SPARE:
             raise ModelError(
-                f"{path.name} has {path.stat().st_size} bytes and declares {declared} when unpacked: more than "
+                f"{path.name} has {path.stat().st_size} bytes and declares {declared} when "
+                "unpacked: more than "
                 f"{MOST_TIMES} times as many are refused."
             )
         config = json.loads(archive.read("config.json"))
@@ -124,8 +146,12 @@ def _read_zip(path: Path) -> Model:
 
 
 def _refuse_unplain(h5py: Any, file: Any, size: int) -> None:
-    """Every link must lead to an object of the file itself, and all datasets together hold no more than the file."""
-    waiting, seen, declared = [file], set(), 0
+    """Every link must lead to an object of the file itself, and all datasets together hold no more
+    than the file.
+    """
+    waiting = [file]
+    seen = set()
+    declared = 0
     while waiting:
         group = waiting.pop()
         for name in group:
@@ -133,7 +159,8 @@ def _refuse_unplain(h5py: Any, file: Any, size: int) -> None:
             link = group.get(name, getlink=True)
             if not isinstance(link, h5py.HardLink):
                 raise ModelError(
-                    f"{where} is a link to another place or file ({type(link).__name__}), which is refused."
+                    f"{where} is a link to another place or file ({type(link).__name__}), "
+                    "which is refused."
                 )
             found = group[name]
             address = h5py.h5o.get_info(found.id).addr
@@ -143,7 +170,9 @@ def _refuse_unplain(h5py: Any, file: Any, size: int) -> None:
                 declared += _declared(found, where)
             seen.add(address)
             if declared > size:
-                raise ModelError(f"Its datasets declare {declared} bytes or more, but there are {size}.")
+                raise ModelError(
+                    f"Its datasets declare {declared} bytes or more, but there are {size}."
+                )
 
 
 def _declared(dataset: Any, where: str) -> int:
@@ -154,7 +183,8 @@ def _declared(dataset: Any, where: str) -> int:
         raise ModelError(f"{where} holds no numbers.")
     if dataset.nbytes > dataset.id.get_storage_size():
         raise ModelError(
-            f"{where} declares {dataset.nbytes} bytes, but {dataset.id.get_storage_size()} are stored: Keras does not "
+            f"{where} declares {dataset.nbytes} bytes, but {dataset.id.get_storage_size()} "
+            "are stored: Keras does not "
             "compress weights, so that this is refused."
         )
     return int(dataset.nbytes)
@@ -173,7 +203,9 @@ class _Reading:
 
 
 def _by_kind(file: Any, config: Config) -> Weights:
-    """Weights under layers/<kind>_<count>/vars/<number>, where kinds are counted in the order of the config."""
+    """Weights under layers/<kind>_<count>/vars/<number>, where kinds are counted in the order of
+    the config.
+    """
     places = dict(_places(config, (), ""))
 
     def weights(path: tuple[str, ...]) -> list[Floats]:
@@ -182,21 +214,27 @@ def _by_kind(file: Any, config: Config) -> Weights:
             return []
         found = str(group.attrs.get("name", path[-1]))  # newer files say which layer it is
         if found != path[-1]:
-            raise ModelError(f"The weights of the layer {'/'.join(path)} are stored as those of {found!r}.")
+            raise ModelError(
+                f"The weights of the layer {'/'.join(path)} are stored as those of {found!r}."
+            )
         return [read(group[str(i)]) for i in range(len(group))]
 
     read = _Reading()
     return weights
 
 
-def _places(config: Config, path: tuple[str, ...], above: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+def _places(
+    config: Config, path: tuple[str, ...], above: str
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     counts: dict[str, int] = {}
     for layer in _layers(config):
         kind = _snake(layer["class_name"])
         counts[kind] = counts.get(kind, -1) + 1
         place = kind if not counts[kind] else f"{kind}_{counts[kind]}"
         here = (*path, _name(layer))
-        folders = [f"{above}{folder}/{place}" for folder in ("layers", "_layer_checkpoint_dependencies")]
+        folders = [
+            f"{above}{folder}/{place}" for folder in ("layers", "_layer_checkpoint_dependencies")
+        ]
         if layer["class_name"] in MODELS:
             yield from _places(layer, here, f"{folders[0]}/")
         else:
@@ -216,9 +254,14 @@ def _read_h5(path: Path) -> Model:
     with h5py.File(path, "r") as file:
         _refuse_unplain(h5py, file, path.stat().st_size)
         if "model_config" not in file.attrs:
-            raise ModelError(f"{path.name} holds weights only: save the whole model with model.save('model.keras').")
+            raise ModelError(
+                f"{path.name} holds weights only: save the whole model with "
+                "model.save('model.keras')."
+            )
         version = _text(file.attrs.get("keras_version", ""))
-        return _model(json.loads(file.attrs["model_config"]), _by_name(file["model_weights"]), version)
+        return _model(
+            json.loads(file.attrs["model_config"]), _by_name(file["model_weights"]), version
+        )
 
 
 def _by_name(folder: Any) -> Weights:
@@ -256,14 +299,17 @@ def _name(layer: Config) -> str:
 def _model(config: Config, weights: Weights, version: str) -> Model:
     if config["class_name"] not in MODELS:
         raise ModelError(
-            f"The model is a {config['class_name']}, a class of your own: only Sequential and Functional models say "
+            f"The model is a {config['class_name']}, a class of your own: only Sequential and "
+            "Functional models say "
             "what they compute. Build the same with keras.Model(inputs, outputs)."
         )
     given = "<words>"
     reader = _Reader(weights, count())
     calls, answers = reader.called(config, (given,), ())
     if len(answers) != 1:
-        raise ModelError(f"The model has {len(answers)} outputs: one, with a score for each label, is needed.")
+        raise ModelError(
+            f"The model has {len(answers)} outputs: one, with a score for each label, is needed."
+        )
     return Model(tuple(calls), given, answers[0], _input_shape(config), version, config)
 
 
@@ -292,7 +338,9 @@ class _Reader:
         if layer["class_name"] in MODELS:
             return self.called(layer, inputs, here)
         operation = ".ops" in str(layer.get("module") or "")
-        made = Layer(here, str(layer["class_name"]), layer["config"], tuple(self.weights(here)), operation)
+        made = Layer(
+            here, str(layer["class_name"]), layer["config"], tuple(self.weights(here)), operation
+        )
         name = f"{next(self.numbers)} {made.place}"
         return [Call(name, made, tuple(inputs))], [name]
 
@@ -300,14 +348,20 @@ class _Reader:
 class _Functional:
     """Layers that name their inputs, called from the outputs back."""
 
-    def __init__(self, reader: _Reader, config: Config, given: Sequence[str], path: tuple[str, ...]) -> None:
-        self.reader, self.path, self.inner = reader, path, config["config"]
+    def __init__(
+        self, reader: _Reader, config: Config, given: Sequence[str], path: tuple[str, ...]
+    ) -> None:
+        self.reader = reader
+        self.path = path
+        self.inner = config["config"]
         self.layers = {_name(layer): layer for layer in _layers(config)}
         entries = _ends(self.inner["input_layers"])
         if len(entries) != len(given):
             raise ModelError(f"The model has {len(entries)} inputs: one, the words, is needed.")
         self.calls: list[Call] = []
-        self.known = {(name, node): [value] for (name, node, _), value in zip(entries, given, strict=True)}
+        self.known = {
+            (name, node): [value] for (name, node, _), value in zip(entries, given, strict=True)
+        }
 
     def run(self) -> Called:
         answers = [self.value(*end) for end in _ends(self.inner["output_layers"])]
@@ -317,7 +371,9 @@ class _Functional:
         """The name of what a layer gives at one of its calls; what it needs is called first."""
         if (name, node) not in self.known:
             layer = self.layers[name]
-            inputs = [self.value(*source) for source in _sources(layer["inbound_nodes"][node], name)]
+            inputs = [
+                self.value(*source) for source in _sources(layer["inbound_nodes"][node], name)
+            ]
             made, self.known[name, node] = self.reader.one(layer, inputs, self.path)
             self.calls += made
         return self.known[name, node][index]
@@ -330,11 +386,15 @@ def _ends(listed: Any) -> list[tuple[str, int, int]]:
 
 
 def _sources(node: Any, name: str) -> list[tuple[str, int, int]]:
-    """Where the inputs of a call come from, as Keras 3 (a dict of arguments) or Keras 2 (a list) writes it."""
+    """Where the inputs of a call come from, as Keras 3 (a dict of arguments) or Keras 2 (a list)
+    writes it.
+    """
     if not isinstance(node, dict):
         return _ends(node)
     if node.get("kwargs", {}).get("training"):
-        raise ModelError(f"The layer {name!r} is called with training=True, which makes its answers random.")
+        raise ModelError(
+            f"The layer {name!r} is called with training=True, which makes its answers random."
+        )
     if any(_tensors(part) for part in node.get("kwargs", {}).values()):
         raise ModelError(f"The layer {name!r} takes an input by name: give its inputs by position.")
     plain = [part for part in node["args"] if not _tensors(part)]

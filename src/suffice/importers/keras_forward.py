@@ -1,6 +1,8 @@
-"""Plain NumPy versions of Keras' layers, to compare an import with where Keras itself is not installed.
+"""Plain NumPy versions of Keras' layers, to compare an import with where Keras itself is not
+installed.
 
-Nothing here is shared with the import: it is written for batches, by loops over windows and textbook formulas.
+Nothing here is shared with the import: it is written for batches, by loops over windows and
+textbook formulas.
 """
 
 from __future__ import annotations
@@ -27,8 +29,11 @@ def forward(model: Model, given: Values, masked: bool = False) -> Floats:
     for call in model.calls:
         inputs = [values[name] for name in call.inputs]
         if masked and call.layer.kind == "GlobalAveragePooling1D":
-            real, kept = (given != 0)[:, :, None], bool(call.layer.config.get("keepdims"))
-            values[call.name] = (inputs[0] * real).sum(1, keepdims=kept) / real.sum(1, keepdims=kept)
+            real = (given != 0)[:, :, None]
+            kept = bool(call.layer.config.get("keepdims"))
+            values[call.name] = (inputs[0] * real).sum(1, keepdims=kept) / real.sum(
+                1, keepdims=kept
+            )
         else:
             values[call.name] = _layer(call.layer, inputs)
     answer = values[model.answer]
@@ -37,7 +42,9 @@ def forward(model: Model, given: Values, masked: bool = False) -> Floats:
 
 def _layer(layer: Layer, inputs: Sequence[Values]) -> Values:
     """What a layer makes of its inputs; the import has refused what is not known here."""
-    config, weights, x = layer.config, layer.weights, inputs[0]
+    config = layer.config
+    weights = layer.weights
+    x = inputs[0]
     match layer.kind:
         case "Embedding":
             return weights[0][x.astype(int)]
@@ -83,7 +90,8 @@ ACTIVATIONS: dict[str, Callable[[Values], Values]] = {
     "hard_sigmoid": lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     "exponential": np.exp,
     "softmax": lambda x: (
-        np.exp(x - x.max(-1, keepdims=True)) / np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)
+        np.exp(x - x.max(-1, keepdims=True))
+        / np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)
     ),
     "log_softmax": lambda x: x - np.asarray(scipy.special.logsumexp(x, axis=-1, keepdims=True)),
 }
@@ -115,19 +123,30 @@ def _numbers(value: Any, count: int) -> list[int]:
     return [int(value)] * count if isinstance(value, int) else [int(one) for one in value]
 
 
-def _margins(sizes: Sequence[int], reach: Sequence[int], steps: Sequence[int], how: str) -> list[tuple[int, int]]:
+def _margins(
+    sizes: Sequence[int], reach: Sequence[int], steps: Sequence[int], how: str
+) -> list[tuple[int, int]]:
     if how == "causal":
         return [(reach[0] - 1, 0)]
     if how == "valid":
         return [(0, 0)] * len(sizes)
-    missing = [max((-(-n // s) - 1) * s + r - n, 0) for n, r, s in zip(sizes, reach, steps, strict=True)]
+    missing = [
+        max((-(-n // s) - 1) * s + r - n, 0) for n, r, s in zip(sizes, reach, steps, strict=True)
+    ]
     return [(m // 2, m - m // 2) for m in missing]
 
 
 def _parts(
-    x: Values, window: Sequence[int], config: Config, steps: Sequence[int], holes: Sequence[int], fill: float
+    x: Values,
+    window: Sequence[int],
+    config: Config,
+    steps: Sequence[int],
+    holes: Sequence[int],
+    fill: float,
 ) -> Any:
-    """For each place of the window what stands there in every window: (place of the window, (n, outputs, channels))."""
+    """For each place of the window what stands there in every window: (place of the window, (n,
+    outputs, channels)).
+    """
     reach = [(w - 1) * h + 1 for w, h in zip(window, holes, strict=True)]
     margins = _margins(x.shape[1:-1], reach, steps, config["padding"])
     wide = np.pad(x, [(0, 0), *margins, (0, 0)], constant_values=fill)
@@ -147,7 +166,11 @@ def _convolved(x: Values, kernel: Floats, config: Config) -> Values:
     def work(values: Values) -> Values:
         total: Any = 0.0
         for place, part in _parts(values, kernel.shape[:-2], config, steps, holes, 0.0):
-            pieces = zip(np.split(part, groups, axis=-1), np.split(kernel[place], groups, axis=-1), strict=True)
+            pieces = zip(
+                np.split(part, groups, axis=-1),
+                np.split(kernel[place], groups, axis=-1),
+                strict=True,
+            )
             total = total + np.concatenate([piece @ weight for piece, weight in pieces], axis=-1)
         return np.asarray(total)
 
@@ -174,7 +197,11 @@ def _mean(x: Values, config: Config) -> Values:
 
 
 def _spatial(x: Values, config: Config) -> tuple[int, ...]:
-    return tuple(range(2, x.ndim)) if config.get("data_format") == "channels_first" else tuple(range(1, x.ndim - 1))
+    return (
+        tuple(range(2, x.ndim))
+        if config.get("data_format") == "channels_first"
+        else tuple(range(1, x.ndim - 1))
+    )
 
 
 def _most_of_windows(x: Values, config: Config) -> Values:
@@ -186,7 +213,8 @@ def _mean_of_windows(x: Values, config: Config) -> Values:
 
 
 def _relu(x: Values, config: Config) -> Values:
-    slope, top = float(config.get("negative_slope") or 0), config.get("max_value")
+    slope = float(config.get("negative_slope") or 0)
+    top = config.get("max_value")
     return np.where(x < 0, slope * x, x if top is None else np.minimum(x, top))
 
 
@@ -211,7 +239,9 @@ PLAIN: dict[str, Callable[[Values, Config], Values]] = {
     "Flatten": lambda x, config: x.reshape(len(x), -1),
     "Reshape": lambda x, config: x.reshape(len(x), *config["target_shape"]),
     "Permute": lambda x, config: x.transpose(0, *config["dims"]),
-    "ZeroPadding1D": lambda x, config: np.pad(x, [(0, 0), tuple(np.broadcast_to(config["padding"], 2)), (0, 0)]),
+    "ZeroPadding1D": lambda x, config: np.pad(
+        x, [(0, 0), tuple(np.broadcast_to(config["padding"], 2)), (0, 0)]
+    ),
     "Activation": _activated,
     "ReLU": _relu,
     "LeakyReLU": _leaky,

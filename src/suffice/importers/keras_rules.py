@@ -27,7 +27,10 @@ def rule_of(layer: Layer) -> Lowering:
 def _unknown(layer: Layer, inputs: Sequence[Any]) -> Any:
     known = ", ".join(sorted(RULES))
     why = WHY.get(layer.kind.lower(), "it is not among the layers that are known here")
-    raise ValueError(f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}. {rules.ASK}")
+    raise ValueError(
+        f"{why}. Can be imported: {known}; and the activations {', '.join(ACTIVATIONS)}. "
+        f"{rules.ASK}"
+    )
 
 
 def _embedding(layer: Layer, inputs: Sequence[Any]) -> Value:
@@ -41,7 +44,9 @@ def without_padding(layer: Layer, inputs: Sequence[Any]) -> Value:
 
 
 def present(layer: Layer, inputs: Sequence[Any]) -> Value:
-    """How many words are there: all but the first of the vocabulary, which is padding where it is masked."""
+    """How many words are there: all but the first of the vocabulary, which is padding where it is
+    masked.
+    """
     wide = Codes(inputs[0].places[..., None], np.asarray(inputs[0].codes) != 0)
     return rules.reduce(wide, "sum", (1,), bool(layer.config.get("keepdims")))
 
@@ -82,7 +87,8 @@ def _pooling(kind: str) -> Lowering:
                 return x.max_pool(window, steps, margins)
             if any(before != after for before, after in margins):
                 raise ValueError(
-                    "its padding 'same' is longer at the end, where Keras on TensorFlow and JAX averages the words "
+                    "its padding 'same' is longer at the end, where Keras on TensorFlow and "
+                    "JAX averages the words "
                     "that are there and Keras on PyTorch repeats the last one: use padding='valid'"
                 )
             return x.average_pool(window, steps, margins, count_padding=False)
@@ -103,10 +109,12 @@ def _global(kind: str) -> Lowering:
 
 
 def _batch_norm(layer: Layer, inputs: Sequence[Any]) -> Tensor:
-    config, x = layer.config, inputs[0]
+    config = layer.config
+    x = inputs[0]
     axis = config.get("axis", -1)
     axis = axis[0] if isinstance(axis, list) else axis
-    scaled, centred = bool(config.get("scale", True)), bool(config.get("center", True))
+    scaled = bool(config.get("scale", True))
+    centred = bool(config.get("center", True))
     found = list(_weights(layer, 2 + scaled + centred))
     gamma = found.pop(0) if scaled else np.ones(x.shape[axis])
     beta = found.pop(0) if centred else np.zeros(x.shape[axis])
@@ -156,17 +164,25 @@ def _concatenate(layer: Layer, inputs: Sequence[Any]) -> Value:
 
 
 def _relu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
-    x, config = inputs[0], layer.config
-    slope, top = float(config.get("negative_slope") or 0.0), config.get("max_value")
+    x = inputs[0]
+    config = layer.config
+    slope = float(config.get("negative_slope") or 0.0)
+    top = config.get("max_value")
     if float(config.get("threshold") or 0.0):
         raise ValueError("its threshold is not 0, and it jumps there")
     if top is None:
         return x.leaky_relu(slope) if slope else x.relu()  # type: ignore[no-any-return]
-    return graph.add(x.clip(0.0, float(top)), x.clip(None, 0.0).scale(slope)) if slope else x.clip(0.0, float(top))
+    return (
+        graph.add(x.clip(0.0, float(top)), x.clip(None, 0.0).scale(slope))
+        if slope
+        else x.clip(0.0, float(top))
+    )
 
 
 def _leaky_relu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
-    slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))  # Keras 2 called it alpha
+    slope = layer.config.get(
+        "negative_slope", layer.config.get("alpha", 0.3)
+    )  # Keras 2 called it alpha
     return inputs[0].leaky_relu(float(slope))  # type: ignore[no-any-return]
 
 
@@ -195,7 +211,9 @@ def activated(layer: Layer, inputs: Sequence[Any]) -> Tensor:
     if isinstance(given, Mapping) and name in INNER:
         inner = Layer(layer.path, name, given["config"], ())
         return RULES[name](inner, inputs)  # type: ignore[no-any-return]
-    raise ValueError(f"the activation {name!r} is not known here; known are {', '.join(ACTIVATIONS)}")
+    raise ValueError(
+        f"the activation {name!r} is not known here; known are {', '.join(ACTIVATIONS)}"
+    )
 
 
 def name_of(activation: Any) -> str:
@@ -229,7 +247,9 @@ def _numbers(value: Any, count: int) -> list[int]:
     return [int(value)] * count if isinstance(value, int) else [int(one) for one in value]
 
 
-def _margins(sizes: Sequence[int], reach: Sequence[int], steps: Sequence[int], how: str) -> list[tuple[int, int]]:
+def _margins(
+    sizes: Sequence[int], reach: Sequence[int], steps: Sequence[int], how: str
+) -> list[tuple[int, int]]:
     """Cells around the input: "same" gives ceil(size / step) windows, the odd cell at the end."""
     match how:
         case "valid":
@@ -237,8 +257,13 @@ def _margins(sizes: Sequence[int], reach: Sequence[int], steps: Sequence[int], h
         case "causal":
             return [(window - 1, 0) for window in reach]
         case "same":
-            wanted = [(-(-size // step) - 1) * step for size, step in zip(sizes, steps, strict=True)]
-            spare = [max(last + window - size, 0) for last, window, size in zip(wanted, reach, sizes, strict=True)]
+            wanted = [
+                (-(-size // step) - 1) * step for size, step in zip(sizes, steps, strict=True)
+            ]
+            spare = [
+                max(last + window - size, 0)
+                for last, window, size in zip(wanted, reach, sizes, strict=True)
+            ]
             return [(cells // 2, cells - cells // 2) for cells in spare]
         case _:
             raise ValueError(f"its padding {how!r} is not known here")
@@ -295,7 +320,12 @@ RULES: dict[str, Lowering] = {
     "Subtract": _folded(rules.subtract),
     "ZeroPadding1D": _zero_padding,
 }
-OPERATIONS = ("Add", "Maximum", "Minimum", "Subtract")  # these mean the same as a layer and as an operation
+OPERATIONS = (
+    "Add",
+    "Maximum",
+    "Minimum",
+    "Subtract",
+)  # these mean the same as a layer and as an operation
 INNER = ("ELU", "LeakyReLU", "ReLU", "Softmax")
 ENDINGS = {
     "softmax": "softmax",
@@ -323,8 +353,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 WHY = {
     **dict.fromkeys(("lstm", "gru", "simplernn", "bidirectional"), rules.RECURRENT),
-    **dict.fromkeys(("layernormalization", "groupnormalization", "unitnormalization"), rules.SPREAD),
-    **dict.fromkeys(("multiply", "dot", "attention", "multiheadattention", "additiveattention"), rules.MULTIPLIES),
+    **dict.fromkeys(
+        ("layernormalization", "groupnormalization", "unitnormalization"), rules.SPREAD
+    ),
+    **dict.fromkeys(
+        ("multiply", "dot", "attention", "multiheadattention", "additiveattention"),
+        rules.MULTIPLIES,
+    ),
     "lambda": "it is code of your own, which a file may hide anything in",
     "textvectorization": "it reads strings; take it out of the model and give its vocabulary and a tokenizer",
 }

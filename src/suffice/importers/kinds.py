@@ -1,4 +1,6 @@
-"""Which classes of scikit-learn, XGBoost and LightGBM are known by name, and why something is not laid open."""
+"""Which classes of scikit-learn, XGBoost and LightGBM are known by name, and why something is not
+laid open.
+"""
 
 from __future__ import annotations
 

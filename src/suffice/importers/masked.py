@@ -28,16 +28,22 @@ from suffice.model.graph import Block, Tensor
 from suffice.model.network import Floats, Ints
 from suffice.model.places import identity
 
-NOTE = "A mean over the words that are present: scores are those of the original times what it divides by."
+NOTE = (
+    "A mean over the words that are present: scores are those of the original times what it "
+    "divides by."
+)
 EMPTY = "Where none is present the original divides by zero: here all scores are zero then, a tie."
 MOST_BENDS = 64  # of what is divided by, as a function of the number of words
 SAME = 1e-6  # of the largest: what single precision may be off by
 CURVED = (
-    "The mean over the words that are present is exact only with activations of straight pieces such as relu, "
-    "and this network has smooth ones: ask it as a function (sf.from_function), or train without the mask."
+    "The mean over the words that are present is exact only with activations of straight "
+    "pieces such as relu, "
+    "and this network has smooth ones: ask it as a function (sf.from_function), or train "
+    "without the mask."
 )
 BESIDE = (
-    "a mean over the words that are present stands beside another look at the words, and only networks that see the "
+    "a mean over the words that are present stands beside another look at the words, and only "
+    "networks that see the "
     "words through one such mean are known here"
 )
 NOT_POSITIVE = "it divides by a number that is not above zero for some numbers of words"
@@ -47,39 +53,57 @@ NOT_POSITIVE = "it divides by a number that is not above zero for some numbers o
 
 
 def counted(codes: Codes, kind: str, axes: Sequence[int] | None, keep: bool) -> Count:
-    """The sum or mean of codes over positions, each seen once, where a code is 0 or one other number."""
-    chosen = range(len(codes.shape)) if axes is None else {int(axis) % len(codes.shape) for axis in axes}
+    """The sum or mean of codes over positions, each seen once, where a code is 0 or one other
+    number.
+    """
+    chosen = (
+        range(len(codes.shape)) if axes is None else {int(axis) % len(codes.shape) for axis in axes}
+    )
     kept = [axis for axis in range(len(codes.shape)) if axis not in chosen]
     lead = [codes.shape[axis] for axis in kept]
-    groups = np.sort(codes.places.transpose(*kept, *sorted(chosen)).reshape(int(np.prod(lead)), -1), axis=1)
+    groups = np.sort(
+        codes.places.transpose(*kept, *sorted(chosen)).reshape(int(np.prod(lead)), -1), axis=1
+    )
     values = np.asarray(codes.codes)
     present = values != 0
     unit = values[present][:1]
-    if isinstance(codes, Count) or kind not in ("sum", "mean") or not len(unit) or (values[present] != unit).any():
+    if (
+        isinstance(codes, Count)
+        or kind not in ("sum", "mean")
+        or not len(unit)
+        or (values[present] != unit).any()
+    ):
         raise ValueError("it is no count of words")
     if (groups != groups[0]).any() or (np.diff(groups[0]) < 1).any():
         raise ValueError("it counts words at some places more than once")
     most = groups.shape[1]
     numbers = np.arange(most + 1) * (unit[0] if values.dtype.kind != "b" else 1)
     numbers = numbers.astype(values.dtype) if values.dtype.kind in "iu" else numbers
-    shape = [1 if i in chosen else size for i, size in enumerate(codes.shape) if keep or i not in chosen]
+    shape = [
+        1 if i in chosen else size for i, size in enumerate(codes.shape) if keep or i not in chosen
+    ]
     found = numbers if kind == "sum" else numbers / most
     return Count(np.zeros(shape, dtype=np.int64), found, groups[0], present)
 
 
 def as_number(count: Count, entrance: Entrance) -> Tensor | Unavailable:
-    """The number as a tensor beside the embedded words: straight between any two numbers of words."""
+    """The number as a tensor beside the embedded words: straight between any two
+    numbers of words.
+    """
     column = entrance.enter_codes(Codes(count.positions, count.counted))
     if isinstance(column, Unavailable):
         return column
     values = np.asarray(count.codes, dtype=np.float64)
     if not np.isfinite(values).all():
         raise ValueError("it is not a number for some number of words")
-    words, slopes = column.sum((0,), keepdims=True), np.diff(values)
+    words = column.sum((0,), keepdims=True)
+    slopes = np.diff(values)
     bends = np.diff(slopes)
     places = 1 + np.flatnonzero(np.abs(bends) > SAME * np.abs(values).max())
     if len(places) > MOST_BENDS:
-        raise ValueError(f"it bends at {len(places)} numbers of words, and at most {MOST_BENDS} are known here")
+        raise ValueError(
+            f"it bends at {len(places)} numbers of words, and at most {MOST_BENDS} are known here"
+        )
     found = words.scale(slopes[0]).shift(values[0])
     for place in places:
         found = graph.add(found, words.shift(-float(place)).relu().scale(bends[place - 1]))
@@ -104,7 +128,9 @@ def quotient(value: Value, by: Count, entrance: Entrance) -> Value:
 
 
 def _divisors(by: Count, zero: bool) -> Floats:
-    """What is divided by for each number of words; for none any positive number, or 0 for no answer."""
+    """What is divided by for each number of words; for none any positive number, or 0 for no
+    answer.
+    """
     found = np.array(by.codes, dtype=np.float64)
     whole = np.arange(len(found), dtype=np.float64)
     if np.allclose(found[1:], whole[1:], rtol=SAME, atol=0):
@@ -117,7 +143,8 @@ def _divisors(by: Count, zero: bool) -> Floats:
         found[0] = found[1]
     if not zero and not 0 < found[0] < np.inf:
         raise ValueError(
-            "it divides by the number of words that are present, and where there are none what padding adds is divided "
+            "it divides by the number of words that are present, and where there are none "
+            "what padding adds is divided "
             "by zero: take at least 1, as clamp(min=1) does, or set the row of the padding to zero"
         )
     return found
@@ -149,7 +176,9 @@ def _held(value: Tensor, entrance: Entrance) -> Tensor:
 
 
 def times(scores: Tensor, factor: Tensor, held: set[Block]) -> Tensor:
-    """factor * f(s / factor), for scores f(s) of straight pieces; s is the input, or what blocks in `held` give."""
+    """factor * f(s / factor), for scores f(s) of straight pieces; s is the input, or what blocks in
+    `held` give.
+    """
     new: dict[Block, Block] = {}
 
     def scaled(tensor: Tensor) -> Tensor:
@@ -157,7 +186,9 @@ def times(scores: Tensor, factor: Tensor, held: set[Block]) -> Tensor:
         plain = Tensor(parts, np.zeros(tensor.size), tensor.shape)
         if not tensor.offset.any():
             return plain
-        biases = factor.reshape(()).broadcast(tensor.shape).scale(tensor.offset.reshape(tensor.shape))
+        biases = (
+            factor.reshape(()).broadcast(tensor.shape).scale(tensor.offset.reshape(tensor.shape))
+        )
         return graph.add(plain, biases)
 
     for block in _blocks(scores, held):
@@ -184,6 +215,8 @@ def _blocks(scores: Tensor, held: set[Block]) -> list[Block]:
 
 
 def divisors(by: Count, rows: Ints) -> Floats:
-    """By what the scores of index rows (n, length) are larger than the original's; 0 where it has no answer."""
+    """By what the scores of index rows (n, length) are larger than the original's; 0 where it has
+    no answer.
+    """
     there = by.counted[rows[:, by.positions]].sum(1)
     return np.asarray(by.codes[there], dtype=np.float64)

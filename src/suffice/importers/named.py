@@ -1,4 +1,6 @@
-"""Named: what a command line names: a name, a folder, FILE.skops, FILE.bin, hf:FOLDER or python:module:object."""
+"""Named: what a command line names: a name, a folder, FILE.skops, FILE.bin, hf:FOLDER or
+python:module:object.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ from suffice.model.saved import load
 
 
 def load_any(name: str | Path) -> Classifier | BlackBox:
-    """A model or folder by its name, FILE.skops, fastText's FILE.bin, a transformer by hf:FOLDER, python:module:object.
+    """A model or folder by its name, FILE.skops, fastText's FILE.bin, a transformer by hf:FOLDER,
+    python:module:object.
 
-    The object of a module may be a classifier, a fitted pipeline of scikit-learn, a predict function with an attribute
-    `labels`, or a function without parameters that gives one of these. Its code is run.
+    The object of a module may be a classifier, a fitted pipeline of scikit-learn, a predict
+    function with an attribute `labels`, or a function without parameters that gives one of these.
+    Its code is run.
     """
     found = _loaded(name)
     if not isinstance(found, BlackBox):
@@ -62,7 +66,9 @@ def _object(path: str) -> Any:
     try:
         found: Any = importlib.import_module(module)
     except Exception as error:
-        raise ModelError(f"The module {module!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise ModelError(
+            f"The module {module!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise ModelError(f"The module {module!r} has no {attribute!r}.")
@@ -78,15 +84,20 @@ def _classifier(found: Any, path: str, called: bool = False) -> Classifier | Bla
 
         return from_sklearn(found)
     if callable(found) and hasattr(found, "labels"):
-        name, version = getattr(found, "name", path), getattr(found, "version", None)
+        name = getattr(found, "name", path)
+        version = getattr(found, "version", None)
         return from_function(found, found.labels, name, version=version)
     if callable(found) and not called:
         try:
             made = found()
         except TypeError as error:
             raise ModelError(
-                f"{path} is a function without `labels`: give it an attribute `labels`, or name a function without "
+                f"{path} is a function without `labels`: give it an attribute `labels`, or "
+                "name a function without "
                 f"parameters that gives a classifier ({error})."
             ) from error
         return _classifier(made, path, called=True)
-    raise ModelError(f"{path} is a {type(found).__name__}, neither a classifier nor a predict function with `labels`.")
+    raise ModelError(
+        f"{path} is a {type(found).__name__}, neither a classifier nor a predict function "
+        "with `labels`."
+    )

@@ -32,18 +32,26 @@ def from_onnx(
     tokenizer: Any = None,
     embedding: ArrayLike | None = None,
 ) -> Classifier:
-    """A classifier that computes what the ONNX file says, compared with onnxruntime (or onnx's own evaluator).
+    """A classifier that computes what the ONNX file says, compared with onnxruntime (or onnx's own
+    evaluator).
 
-    The network takes numbers of words (batch, length), places in `vocabulary`; or, where `embedding` (V, d) is given,
-    vectors (batch, length, d). `length` may be left out where the file says it. A last softmax is left away, as it
-    keeps the order of the scores; a single output z becomes the scores [0, z].
+    The network takes numbers of words (batch, length), places in `vocabulary`; or, where
+    `embedding` (V, d) is given, vectors (batch, length, d). `length` may be left out where the file
+    says it. A last softmax is left away, as it keeps the order of the scores; a single output z
+    becomes the scores [0, z].
     """
     onnx = _onnx()
     source, model = _read(onnx, file)
     entry, answer = _ports(model)
-    known = given_by(vocabulary, labels, _length(entry, length, embedding), pad, unknown, tokenizer, embedding)
-    walked = walk(program(onnx, model, entry, answer), known.length, len(known.vocabulary), known.embedding)
-    packages, original = _original(onnx, model, entry, known)  # last: what it runs is known to be of a fit size
+    known = given_by(
+        vocabulary, labels, _length(entry, length, embedding), pad, unknown, tokenizer, embedding
+    )
+    walked = walk(
+        program(onnx, model, entry, answer), known.length, len(known.vocabulary), known.embedding
+    )
+    packages, original = _original(
+        onnx, model, entry, known
+    )  # last: what it runs is known to be of a fit size
     return assemble(walked, known, original, source, packages)
 
 
@@ -75,8 +83,12 @@ def _read(onnx: Any, file: Model | str | Path) -> tuple[str, Model]:
 
 def _plain(onnx: Any, model: Model) -> Model:
     """The model without its functions and without what the answer does not need."""
-    if model.graph.sparse_initializer or any(item.HasField("sparse_tensor") for item in attributes(model)):
-        raise ModelError("The model holds sparse tensors, which are not supported: save them as ordinary ones.")
+    if model.graph.sparse_initializer or any(
+        item.HasField("sparse_tensor") for item in attributes(model)
+    ):
+        raise ModelError(
+            "The model holds sparse tensors, which are not supported: save them as ordinary ones."
+        )
     whole = model
     if model.functions:
         _refuse_towers(model)
@@ -87,11 +99,17 @@ def _plain(onnx: Any, model: Model) -> Model:
 
 
 def _pruned(onnx: Any, model: Model) -> Model:
-    wanted, kept = {port.name for port in model.graph.output}, []
+    wanted = {port.name for port in model.graph.output}
+    kept = []
     for node in reversed(model.graph.node):
         if wanted & set(node.output):
             wanted |= set(node.input)
-            wanted |= {name for item in node.attribute for graph in (item.g, *item.graphs) for name in _used(graph)}
+            wanted |= {
+                name
+                for item in node.attribute
+                for graph in (item.g, *item.graphs)
+                for name in _used(graph)
+            }
             kept.append(node)
     found = onnx.ModelProto()
     found.CopyFrom(model)
@@ -103,17 +121,28 @@ def _pruned(onnx: Any, model: Model) -> Model:
 def _used(graph: Any) -> set[str]:
     """Every name that a graph inside a node may take from outside."""
     inner = (name for node in graph.node for item in node.attribute for name in _used(item.g))
-    return {*(name for node in graph.node for name in node.input), *(port.name for port in graph.output), *inner}
+    return {
+        *(name for node in graph.node for name in node.input),
+        *(port.name for port in graph.output),
+        *inner,
+    }
 
 
 def _refuse_towers(model: Model) -> None:
-    """Functions that call functions may be many more operators than the file has, once they are written out."""
+    """Functions that call functions may be many more operators than the file has, once they are
+    written out.
+    """
     bodies = {(function.domain, function.name): function.node for function in model.functions}
     sizes: dict[tuple[str, str], int] = {}
     for _ in range(len(bodies) + 1):
-        sizes = {key: sum(sizes.get((n.domain, n.op_type), 1) for n in nodes) for key, nodes in bodies.items()}
+        sizes = {
+            key: sum(sizes.get((n.domain, n.op_type), 1) for n in nodes)
+            for key, nodes in bodies.items()
+        }
         if sum(sizes.get((n.domain, n.op_type), 1) for n in model.graph.node) > MOST_OPERATORS:
-            raise ModelError(f"The model's functions make more than {MOST_OPERATORS} operators when written out.")
+            raise ModelError(
+                f"The model's functions make more than {MOST_OPERATORS} operators when written out."
+            )
 
 
 def _ports(model: Model) -> tuple[Any, str]:
@@ -121,11 +150,17 @@ def _ports(model: Model) -> tuple[Any, str]:
     held = {array.name for array in (*model.graph.initializer, *model.graph.sparse_initializer)}
     inputs = [entry for entry in model.graph.input if entry.name not in held]
     if len(inputs) != 1 or len(model.graph.output) != 1:
-        names = [", ".join(port.name for port in ports) or "none" for ports in (inputs, model.graph.output)]
+        names = [
+            ", ".join(port.name for port in ports) or "none"
+            for ports in (inputs, model.graph.output)
+        ]
         raise ModelError(
-            f"The file has the inputs {names[0]} and the outputs {names[1]}: one input, the words, and one output, "
-            "the scores, are needed. Export it with only these; a transformer, which takes several (input_ids, "
-            "attention_mask), can be asked as it is: sf.from_huggingface(file, its tokenizer, labels=...)."
+            f"The file has the inputs {names[0]} and the outputs {names[1]}: one input, the "
+            "words, and one output, "
+            "the scores, are needed. Export it with only these; a transformer, which takes "
+            "several (input_ids, "
+            "attention_mask), can be asked as it is: sf.from_huggingface(file, its tokenizer, "
+            "labels=...)."
         )
     return inputs[0], model.graph.output[0].name
 
@@ -135,11 +170,22 @@ def _length(entry: Any, given: int | None, embedding: ArrayLike | None) -> int:
     sizes = [size.dim_value or None for size in entry.type.tensor_type.shape.dim]
     wanted = 2 if embedding is None else 3
     if len(sizes) != wanted:
-        takes = "(batch, length) of word numbers" if wanted == 2 else "(batch, length, d) of vectors"
-        hint = " Give embedding= where the network takes vectors." if wanted == 2 and len(sizes) == 3 else ""
-        raise ModelError(f"The input {entry.name} has {len(sizes)} axes, and {takes} were expected.{hint}")
+        takes = (
+            "(batch, length) of word numbers" if wanted == 2 else "(batch, length, d) of vectors"
+        )
+        hint = (
+            " Give embedding= where the network takes vectors."
+            if wanted == 2 and len(sizes) == 3
+            else ""
+        )
+        raise ModelError(
+            f"The input {entry.name} has {len(sizes)} axes, and {takes} were expected.{hint}"
+        )
     if sizes[0] not in (None, 1):
-        raise ModelError(f"The file takes {sizes[0]} texts at once: export it for one text, or with a free batch axis.")
+        raise ModelError(
+            f"The file takes {sizes[0]} texts at once: export it for one text, or with a free "
+            "batch axis."
+        )
     if sizes[1] is None and given is None:
         raise ModelError("The file does not say how many words a text has: give length=.")
     if sizes[1] is not None and given not in (None, sizes[1]):
@@ -147,8 +193,12 @@ def _length(entry: Any, given: int | None, embedding: ArrayLike | None) -> int:
     return given if given is not None else int(sizes[1] or 0)
 
 
-def _original(onnx: Any, model: Model, entry: Any, given: Given) -> tuple[list[str], Callable[[Ints], Floats]]:
-    """Who runs the file itself: onnxruntime where it is installed and can, else onnx's evaluator."""
+def _original(
+    onnx: Any, model: Model, entry: Any, given: Given
+) -> tuple[list[str], Callable[[Ints], Floats]]:
+    """Who runs the file itself: onnxruntime where it is installed and can, else onnx's
+    evaluator.
+    """
     kind = kind_of(onnx, entry)
     packages, run = _runner(onnx, model)
 
@@ -165,9 +215,12 @@ def _runner(onnx: Any, model: Model) -> tuple[list[str], Callable[[dict[str, Any
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.log_severity_level, options.intra_op_num_threads = 4, 1
+        options.log_severity_level = 4
+        options.intra_op_num_threads = 1
         # from memory, not by its name: so that no other file beside it is read
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
         return ["onnx", "onnxruntime"], lambda feeds: session.run(None, feeds)[0]
     except Exception:  # not installed, or an operator in a precision that it has no code for
         evaluator = onnx.reference.ReferenceEvaluator(model)

@@ -1,4 +1,6 @@
-"""ONNX as a black box: a file with several inputs (input_ids, attention_mask, ...) run with its tokenizer."""
+"""ONNX as a black box: a file with several inputs (input_ids, attention_mask, ...) run with its
+tokenizer.
+"""
 
 from __future__ import annotations
 
@@ -29,29 +31,47 @@ KINDS: dict[str, type[np.generic]] = {
 }  # what onnxruntime calls them
 
 
-def from_file(file: Path, tokenizer: Any, labels: Names | None, cache: str | Path | None) -> BlackBox:
-    """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs are named."""
+def from_file(
+    file: Path, tokenizer: Any, labels: Names | None, cache: str | Path | None
+) -> BlackBox:
+    """The file as a function from texts to scores, by way of a tokenizer that gives what the inputs
+    are named.
+    """
     if tokenizer is None or labels is None or isinstance(labels, Mapping):
-        raise ModelError("An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and labels=.")
+        raise ModelError(
+            "An ONNX file says neither its tokenizer nor its labels: give both, tokenizer and "
+            "labels=."
+        )
     model = read_model(_onnx(), file)
     session = _session(model.SerializeToString())
-    inputs, given = _inputs(session), list(tokenizer(["a text"]))
+    inputs = _inputs(session)
+    given = list(tokenizer(["a text"]))
     missing = [name for name in inputs if name not in given]
     if missing:
         raise ModelError(
-            f"The file takes {', '.join(inputs)}, and the tokenizer gives {', '.join(given)}: {missing[0]} is missing."
+            f"The file takes {', '.join(inputs)}, and the tokenizer gives {', '.join(given)}: "
+            f"{missing[0]} is missing."
         )
     limit = int(getattr(tokenizer, "model_max_length", UNLIMITED))
-    notes = (f"Texts are cut after {limit} tokens, as the tokenizer says.",) if limit < UNLIMITED else ()
+    notes = (
+        (f"Texts are cut after {limit} tokens, as the tokenizer says.",)
+        if limit < UNLIMITED
+        else ()
+    )
     return BlackBox(
         function=_predictor(session, tokenizer, inputs, limit if notes else None),
         labels=plain_labels(labels),
         name=file.name,
-        digest=_digest(file.read_bytes(), model, tokenizer, plain_labels(labels), limit if notes else None),
+        digest=_digest(
+            file.read_bytes(), model, tokenizer, plain_labels(labels), limit if notes else None
+        ),
         mask=getattr(tokenizer, "mask_token", None) or MASK,
         cache=cache,
         notes=(f"Asked as a function, not laid open as a network: {WHY}.", *notes),
-        meta={"import": {"from": "onnx", "way": "asked as a function", "why": WHY}, **_said(session)},
+        meta={
+            "import": {"from": "onnx", "way": "asked as a function", "why": WHY},
+            **_said(session),
+        },
     )
 
 
@@ -64,17 +84,24 @@ def _onnx() -> Any:
 
 
 def _session(data: bytes) -> Any:
-    """onnxruntime on what was read: it is given no name of a file, and nothing is left to look up in another."""
+    """onnxruntime on what was read: it is given no name of a file, and nothing is left to look up
+    in another.
+    """
     try:
         import onnxruntime
     except ImportError as error:
-        raise ModelError("An ONNX file is run by the package onnxruntime: pip install onnxruntime") from error
+        raise ModelError(
+            "An ONNX file is run by the package onnxruntime: pip install onnxruntime"
+        ) from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # of onnxruntime
-        raise ModelError(f"onnxruntime cannot run the file: {' '.join(str(error).split())[:300]}") from error
+        raise ModelError(
+            f"onnxruntime cannot run the file: {' '.join(str(error).split())[:300]}"
+        ) from error
 
 
 def _inputs(session: Any) -> dict[str, type[np.generic]]:
@@ -82,7 +109,10 @@ def _inputs(session: Any) -> dict[str, type[np.generic]]:
     found = {one.name: KINDS.get(one.type) for one in session.get_inputs()}
     for one in session.get_inputs():
         if found[one.name] is None:
-            raise ModelError(f"The input {one.name} takes {one.type}, and numbers of words are whole or real numbers.")
+            raise ModelError(
+                f"The input {one.name} takes {one.type}, and numbers of words are whole or "
+                "real numbers."
+            )
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
@@ -101,7 +131,10 @@ def _predictor(
         coded = code(texts)
         rows: list[Floats | None] = [None] * len(texts)
         for places in alike([len(ids) for ids in coded["input_ids"]]):
-            fed = {name: np.array([coded[name][i] for i in places], dtype=kind) for name, kind in inputs.items()}
+            fed = {
+                name: np.array([coded[name][i] for i in places], dtype=kind)
+                for name, kind in inputs.items()
+            }
             for place, row in zip(places, session.run(None, fed)[0], strict=True):
                 rows[place] = row
         return np.array(rows, dtype=np.float64)
@@ -109,7 +142,9 @@ def _predictor(
     return predict
 
 
-def _digest(data: bytes, model: Any, tokenizer: Any, labels: Sequence[str], limit: int | None) -> str:
+def _digest(
+    data: bytes, model: Any, tokenizer: Any, labels: Sequence[str], limit: int | None
+) -> str:
     """Over the file, the numbers that may lie beside it, the labels, and how texts are cut."""
     sha = hashlib.sha256(json.dumps(["onnx", list(labels), limit]).encode())
     sha.update(data)

@@ -40,7 +40,10 @@ SIZES = {
     13: 8,  # int8 to int64, uint8 to uint64
 }  # bytes of a number, by ONNX's numbers of kinds
 BESIDE = "give the file's name, with its numbers beside it"
-INLINE = "write it into one file with torch.onnx.export(..., external_data=False) or onnx.save(onnx.load(old), new)"
+INLINE = (
+    "write it into one file with torch.onnx.export(..., external_data=False) or "
+    "onnx.save(onnx.load(old), new)"
+)
 
 
 @dataclass(frozen=True)
@@ -74,14 +77,18 @@ def read_model(onnx: Any, path: Path) -> Model:
 
 
 def damaged(path: Path, error: Exception) -> ModelError:
-    return ModelError(f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}")
+    return ModelError(
+        f"{path.name} is not an ONNX file, or damaged: {' '.join(str(error).split())}"
+    )
 
 
 def refuse_outside(onnx: Any, model: Model, instead: str) -> None:
     """Numbers that lie in another file are taken from beside the model's file, and only there."""
     for tensor in tensors(model):
         if _is_outside(onnx, tensor):
-            raise ModelError(f"The numbers of {_name(tensor)} lie in another file, which is not read: {instead}.")
+            raise ModelError(
+                f"The numbers of {_name(tensor)} lie in another file, which is not read: {instead}."
+            )
 
 
 def attributes(model: Model) -> Iterator[Any]:
@@ -134,27 +141,38 @@ def _take_in(outside: list[Tensor], path: Path) -> None:
 def _range(tensor: Tensor, name: str) -> Range:
     """What a tensor says of where its numbers are, once it fits its own shape and the file."""
     given = [(entry.key, entry.value) for entry in tensor.external_data]
-    said, who = dict(given), f"The numbers of {_name(tensor)}"
+    said = dict(given)
+    who = f"The numbers of {_name(tensor)}"
     if len(said) != len(given) or not said.keys() <= {"location", "offset", "length", "checksum"}:
         keys = ", ".join(key[:40] for key, _ in given[:8])
         raise ModelError(f"{who} are said to lie elsewhere by {keys}, which is not understood.")
     if said.get("location") != name:
         place = said.get("location", "")[:80]
         raise ModelError(
-            f"{who} lie in {place!r}, and of other files only {name!r} beside this one is read: if the "
+            f"{who} lie in {place!r}, and of other files only {name!r} beside this one is "
+            "read: if the "
             f"files were renamed give them their old names back, else {INLINE}."
         )
     for key in ("offset", "length"):
         if key in said and not WHOLE.fullmatch(said[key]):
-            raise ModelError(f"{who} have the {key} {said[key][:40]!r}, which is no place in a file.")
-    if tensor.data_type not in SIZES or tensor.HasField("segment") or any(n < 0 for n in tensor.dims):
+            raise ModelError(
+                f"{who} have the {key} {said[key][:40]!r}, which is no place in a file."
+            )
+    if (
+        tensor.data_type not in SIZES
+        or tensor.HasField("segment")
+        or any(n < 0 for n in tensor.dims)
+    ):
         shape = tuple(tensor.dims)[:8]
         raise ModelError(
-            f"{who} are of kind {tensor.data_type} and shape {shape}, which is not read from another file."
+            f"{who} are of kind {tensor.data_type} and shape {shape}, which is not read from "
+            "another file."
         )
     size = math.prod(tensor.dims) * SIZES[tensor.data_type]
     if "length" in said and int(said["length"]) != size:
-        raise ModelError(f"{who} take {size} bytes by their shape, but {said['length']} are declared.")
+        raise ModelError(
+            f"{who} take {size} bytes by their shape, but {said['length']} are declared."
+        )
     return Range(int(said.get("offset", 0)), size, tensor)
 
 
@@ -173,7 +191,9 @@ def _refuse_ranges(found: list[Range], name: str, size: int) -> None:
             raise ModelError(f"The numbers of {names} overlap in {name}, which no exporter writes.")
     total = sum(one.size for one in found)
     if total > MOST_BYTES:
-        raise ModelError(f"The numbers in {name} take {total} bytes; at most {MOST_BYTES} are read.")
+        raise ModelError(
+            f"The numbers in {name} take {total} bytes; at most {MOST_BYTES} are read."
+        )
 
 
 @contextmanager
@@ -188,7 +208,9 @@ def _beside(path: Path, name: str) -> Iterator[IO[bytes]]:
         number = os.open(place, flags) if plain else None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ModelError(f"{path.name} has its numbers in {name}, which cannot be read beside it: {reason}.") from error
+        raise ModelError(
+            f"{path.name} has its numbers in {name}, which cannot be read beside it: {reason}."
+        ) from error
     if number is None:
         raise ModelError(f"{name} is a link or no ordinary file: put the file itself there.")
     with os.fdopen(number, "rb") as file:

@@ -1,4 +1,6 @@
-"""The operators of an ONNX file, as they can be walked: lowered where they see the text, else computed."""
+"""The operators of an ONNX file, as they can be walked: lowered where they see the text, else
+computed.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,19 @@ from suffice.model.places import affordable
 
 Proto: TypeAlias = Any  # onnx.NodeProto
 MOST_TURNS = 4096  # operators in loops and branches, once they are written out
-KINDS = (1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13)  # of an input: real and whole numbers, by ONNX's own numbers
+KINDS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    10,
+    11,
+    12,
+    13,
+)  # of an input: real and whole numbers, by ONNX's own numbers
 
 
 def program(onnx: Any, model: Any, entry: Any, answer: str) -> Computation:
@@ -48,7 +62,9 @@ def kind_of(onnx: Any, entry: Any) -> type[np.generic]:
     """What the file takes at its input, so that it is fed what it declares."""
     number = entry.type.tensor_type.elem_type
     if number not in KINDS:
-        raise ModelError(f"The input {entry.name} takes no plain numbers (kind {number}), and words are numbers.")
+        raise ModelError(
+            f"The input {entry.name} takes no plain numbers (kind {number}), and words are numbers."
+        )
     kind: type[np.generic] = onnx.helper.tensor_dtype_to_np_dtype(number).type
     return kind
 
@@ -56,7 +72,9 @@ def kind_of(onnx: Any, entry: Any) -> type[np.generic]:
 def _nodes(onnx: Any, proto: Proto, opset: int, turns: Turns) -> list[Operation]:
     """One node for an operator with one output; with several, one for all and one for each."""
     outputs = list(proto.output)
-    whole = _node(onnx, proto, opset, turns, outputs[0] if len(outputs) == 1 else f"{outputs[0]}:all")
+    whole = _node(
+        onnx, proto, opset, turns, outputs[0] if len(outputs) == 1 else f"{outputs[0]}:all"
+    )
     if len(outputs) == 1:
         return [whole]
     return [whole, *(_part(whole, place, name) for place, name in enumerate(outputs) if name)]
@@ -78,7 +96,9 @@ def _part(whole: Operation, place: int, name: str) -> Operation:
 
 
 def _node(onnx: Any, proto: Proto, opset: int, turns: Turns, name: str) -> Operation:
-    operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
+    operator = (
+        proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
+    )
     attributes = {item.name: _attribute(onnx, item) for item in proto.attribute}
     return Operation(
         name=name,
@@ -92,12 +112,16 @@ def _node(onnx: Any, proto: Proto, opset: int, turns: Turns, name: str) -> Opera
         ending="" if attributes.get("to", 1) not in FLOATING else ENDINGS.get(operator, ""),
         axis=int(attributes.get("axis", -1 if opset >= 13 else 1)) if "Softmax" in operator else -1,
         role=ROLES.get(operator, ""),
-        equation=attributes.get("equation", "") if operator == "Einsum" else EQUATIONS.get(operator, ""),
+        equation=attributes.get("equation", "")
+        if operator == "Einsum"
+        else EQUATIONS.get(operator, ""),
         inside=partial(written_out, onnx, proto, opset, turns) if _branches(proto) else None,
     )
 
 
-def _lowered(proto: Proto, opset: int, operator: str, attributes: Mapping[str, Any], values: Values) -> Value:
+def _lowered(
+    proto: Proto, opset: int, operator: str, attributes: Mapping[str, Any], values: Values
+) -> Value:
     """What an operator makes of values that depend on the text."""
     rule = RULES.get(operator)
     if rule is None:
@@ -108,7 +132,12 @@ def _lowered(proto: Proto, opset: int, operator: str, attributes: Mapping[str, A
 
 
 def _computed(
-    onnx: Any, proto: Proto, opset: int, operator: str, attributes: Mapping[str, Any], values: Values
+    onnx: Any,
+    proto: Proto,
+    opset: int,
+    operator: str,
+    attributes: Mapping[str, Any],
+    values: Values,
 ) -> Value:
     """What it makes of constants, by onnx's own evaluator."""
     if operator in SEQUENCES:
@@ -157,7 +186,9 @@ class Turns:
             raise ValueError(f"loops make more than {MOST_TURNS} operators when written out")
 
 
-def written_out(onnx: Any, proto: Proto, opset: int, turns: Turns, values: Values, run: Run) -> Value:
+def written_out(
+    onnx: Any, proto: Proto, opset: int, turns: Turns, values: Values, run: Run
+) -> Value:
     """What a Loop or an If gives, turn by turn, as long as no turn depends on the text."""
     graphs = {item.name: item.g for item in proto.attribute if item.HasField("g")}
     inputs = [values[use] if use else None for use in proto.input]
@@ -179,18 +210,29 @@ def written_out(onnx: Any, proto: Proto, opset: int, turns: Turns, values: Value
     return found[0] if len(proto.output) == 1 else tuple(found)
 
 
-def _looped(names: Sequence[str], inputs: Sequence[Value], turn: Callable[[Values], list[Value]]) -> list[Value]:
+def _looped(
+    names: Sequence[str], inputs: Sequence[Value], turn: Callable[[Values], list[Value]]
+) -> list[Value]:
     """What is carried from turn to turn, and then what each turn gives, side by side."""
     most, going, *carried = inputs
     if most is not None and not is_constant(most):
         control_flow()
     scans: list[list[Value]] = []
     count = 0
-    while (most is None or count < int(np.reshape(most, ()))) and (going is None or _is_true(going)):
-        given = {names[0]: np.array(count), names[1]: np.array(True), **dict(zip(names[2:], carried, strict=True))}
+    while (most is None or count < int(np.reshape(most, ()))) and (
+        going is None or _is_true(going)
+    ):
+        given = {
+            names[0]: np.array(count),
+            names[1]: np.array(True),
+            **dict(zip(names[2:], carried, strict=True)),
+        }
         going, *found = turn(given)
         carried, scanned = found[: len(carried)], found[len(carried) :]
-        scans = [[*before, new] for before, new in zip(scans or [[]] * len(scanned), scanned, strict=True)]
+        scans = [
+            [*before, new]
+            for before, new in zip(scans or [[]] * len(scanned), scanned, strict=True)
+        ]
         count += 1
         if isinstance(going, Unavailable):
             raise ValueError(going.reason)
@@ -226,12 +268,21 @@ def _size(operator: str, given: Sequence[NDArray[Any]], attributes: Mapping[str,
         case "Tile", [array, times]:
             return array.size * math.prod(rules.numbers(times))
         case "Range", [start, limit, delta]:
-            return int(max(0.0, abs(float(limit) - float(start)) / abs(float(delta)))) + 1 if delta else 0
+            return (
+                int(max(0.0, abs(float(limit) - float(start)) / abs(float(delta)))) + 1
+                if delta
+                else 0
+            )
         case "Pad", [array, *more]:
-            spare = sum(max(0, pad) for pad in rules.numbers(attributes.get("pads", more[0] if more else ())))
+            spare = sum(
+                max(0, pad)
+                for pad in rules.numbers(attributes.get("pads", more[0] if more else ()))
+            )
             return math.prod(size + spare for size in array.shape)
         case "Gather", [array, index]:
-            return int(index.size * array.size // max(1, array.shape[int(attributes.get("axis", 0))]))
+            return int(
+                index.size * array.size // max(1, array.shape[int(attributes.get("axis", 0))])
+            )
         case "GatherND", [array, index]:
             return index.size * array.size // max(1, math.prod(array.shape[: index.shape[-1]]))
         case "MatMul", [left, right]:
@@ -253,15 +304,24 @@ def _alike(feeds: dict[str, Any]) -> dict[str, Any]:
     """All floating-point inputs in double precision if one is, as ONNX mixes no types."""
     if not any(value.dtype == np.float64 for value in feeds.values()):
         return feeds
-    return {name: value.astype(np.float64) if value.dtype.kind == "f" else value for name, value in feeds.items()}
+    return {
+        name: value.astype(np.float64) if value.dtype.kind == "f" else value
+        for name, value in feeds.items()
+    }
 
 
 def _alone(onnx: Any, proto: Proto, opset: int) -> Any:
     """A model of this operator only, for the evaluator."""
     make = onnx.helper
     inputs = [
-        make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None) for use in dict.fromkeys(proto.input) if use
+        make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None)
+        for use in dict.fromkeys(proto.input)
+        if use
     ]
-    outputs = [make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None) for use in proto.output if use]
+    outputs = [
+        make.make_tensor_value_info(use, onnx.TensorProto.UNDEFINED, None)
+        for use in proto.output
+        if use
+    ]
     alone = make.make_graph([proto], "alone", inputs, outputs)
     return make.make_model(alone, opset_imports=[make.make_opsetid("", opset)])

@@ -49,8 +49,10 @@ Lowering: TypeAlias = Callable[[Operator], Value]
 
 def control_flow() -> NoReturn:
     raise ValueError(
-        "it repeats or chooses operators by what the text is, and the way through the network must be fixed. PyTorch "
-        "writes EmbeddingBag with padding_idx so: sf.from_torch takes the module itself where it adds or averages. Any "
+        "it repeats or chooses operators by what the text is, and the way through the network "
+        "must be fixed. PyTorch "
+        "writes EmbeddingBag with padding_idx so: sf.from_torch takes the module itself where "
+        "it adds or averages. Any "
         "other network can be asked as a function (sf.from_function)"
     )
 
@@ -59,7 +61,9 @@ def _gather(operator: Operator) -> Value:
     axis = int(operator.get("axis", 0))
     if isinstance(operator[1], Codes):
         if axis != 0 or not is_constant(operator[0]):
-            raise ValueError("it picks by the numbers of the words, but not from a table of vectors")
+            raise ValueError(
+                "it picks by the numbers of the words, but not from a table of vectors"
+            )
         return rules.look_up(operator[0], operator[1])
     if not is_constant(operator[1]):
         raise ValueError("it picks by values that depend on the text")
@@ -69,7 +73,9 @@ def _gather(operator: Operator) -> Value:
 def _gather_nd(operator: Operator) -> Value:
     """Entries or slices at constant places, as PyTorch writes adaptive pooling."""
     if operator.get("batch_dims", 0) or not is_constant(operator[1]):
-        raise ValueError("it picks by values that depend on the text, or from each text of a batch on its own")
+        raise ValueError(
+            "it picks by values that depend on the text, or from each text of a batch on its own"
+        )
     index = tuple(np.moveaxis(np.asarray(operator[1]), -1, 0))
     return rules.arrange(operator[0], lambda places: places[index])
 
@@ -80,7 +86,13 @@ def _conv(operator: Operator) -> Value:
     kernel = np.shape(operator[1])[2:]
     stride, dilation, padding = _windows(operator, kernel, operator[0].shape[2:])
     return rules.convolve(
-        operator[0], operator[1], operator[2], stride, padding, dilation, int(operator.get("group", 1))
+        operator[0],
+        operator[1],
+        operator[2],
+        stride,
+        padding,
+        dilation,
+        int(operator.get("group", 1)),
     )
 
 
@@ -89,21 +101,27 @@ def _windows(
 ) -> tuple[list[int], list[int], tuple[tuple[int, int], ...]]:
     """Strides, dilations and the padding before and after each axis."""
     axes = len(kernel)
-    stride, dilation = list(operator.get("strides", [1] * axes)), list(operator.get("dilations", [1] * axes))
+    stride = list(operator.get("strides", [1] * axes))
+    dilation = list(operator.get("dilations", [1] * axes))
     pads = list(operator.get("pads", [0] * (2 * axes)))
     padding = tuple((int(pads[i]), int(pads[i + axes])) for i in range(axes))
     how = operator.get("auto_pad", "NOTSET")
     if how == "VALID":
         padding = ((0, 0),) * axes
     elif how in ("SAME_UPPER", "SAME_LOWER"):
-        padding = tuple(_same(*each, how) for each in zip(sizes, kernel, stride, dilation, strict=True))
+        padding = tuple(
+            _same(*each, how) for each in zip(sizes, kernel, stride, dilation, strict=True)
+        )
     return stride, dilation, padding
 
 
 def _same(size: int, kernel: int, stride: int, dilation: int, how: str) -> tuple[int, int]:
-    """As much padding as gives ceil(size / stride) places; the odd cell goes to the end, or to the start."""
+    """As much padding as gives ceil(size / stride) places; the odd cell goes to the end, or to the
+    start.
+    """
     total = max(0, (math.ceil(size / stride) - 1) * stride + dilation * (kernel - 1) + 1 - size)
-    small, large = total // 2, total - total // 2
+    small = total // 2
+    large = total - total // 2
     return (small, large) if how == "SAME_UPPER" else (large, small)
 
 
@@ -111,7 +129,9 @@ def _max_pool(operator: Operator) -> Value:
     size = list(operator.get("kernel_shape"))
     stride, dilation, padding = _windows(operator, size, operator[0].shape[2:])
     ceil = bool(operator.get("ceil_mode", 0))
-    return rules.spatial(operator[0], len(size), lambda x: x.max_pool(size, stride, padding, dilation, ceil))
+    return rules.spatial(
+        operator[0], len(size), lambda x: x.max_pool(size, stride, padding, dilation, ceil)
+    )
 
 
 def _average_pool(operator: Operator) -> Value:
@@ -120,7 +140,9 @@ def _average_pool(operator: Operator) -> Value:
     if set(dilation) != {1}:
         raise ValueError("an average over windows with gaps is not known here")
     ceil, counted = bool(operator.get("ceil_mode", 0)), bool(operator.get("count_include_pad", 0))
-    return rules.spatial(operator[0], len(size), lambda x: x.average_pool(size, stride, padding, ceil, counted))
+    return rules.spatial(
+        operator[0], len(size), lambda x: x.average_pool(size, stride, padding, ceil, counted)
+    )
 
 
 def _global_pool(kind: str) -> Lowering:
@@ -141,22 +163,32 @@ def _batch_norm(operator: Operator) -> Value:
     if operator.get("training_mode", 0):
         raise ValueError("batch norm in training mode depends on the other texts of a batch")
     return rules.batch_norm(
-        operator[0], operator[1], operator[2], operator[3], operator[4], float(operator.get("epsilon", 1e-5))
+        operator[0],
+        operator[1],
+        operator[2],
+        operator[3],
+        operator[4],
+        float(operator.get("epsilon", 1e-5)),
     )
 
 
 def _gemm(operator: Operator) -> Value:
     left, right = (
-        _turned(operator[i]) if operator.get(name, 0) else operator[i] for i, name in enumerate(("transA", "transB"))
+        _turned(operator[i]) if operator.get(name, 0) else operator[i]
+        for i, name in enumerate(("transA", "transB"))
     )
     product = rules.matmul(left, right)
-    alpha, beta = float(operator.get("alpha", 1.0)), float(operator.get("beta", 1.0))
+    alpha = float(operator.get("alpha", 1.0))
+    beta = float(operator.get("beta", 1.0))
     product = product if alpha == 1.0 else product.scale(alpha)
     if operator[2] is None:
         return product
     if beta == 1.0:
         return rules.add(product, operator[2])
-    return rules.add(product, rules.floats(operator[2]) * beta if is_constant(operator[2]) else operator[2].scale(beta))
+    return rules.add(
+        product,
+        rules.floats(operator[2]) * beta if is_constant(operator[2]) else operator[2].scale(beta),
+    )
 
 
 def _turned(x: Value) -> Value:
@@ -171,7 +203,8 @@ def _reshape(operator: Operator) -> Value:
 
 
 def _flatten(operator: Operator) -> Value:
-    axis, shape = int(operator.get("axis", 1)), operator[0].shape
+    axis = int(operator.get("axis", 1))
+    shape = operator[0].shape
     axis = axis + len(shape) if axis < 0 else axis
     return rules.reshape(operator[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
@@ -181,7 +214,8 @@ def _transpose(operator: Operator) -> Value:
 
 
 def _slice(operator: Operator) -> Value:
-    starts, ends = operator.numbers("starts", 1) or [], operator.numbers("ends", 2) or []
+    starts = operator.numbers("starts", 1) or []
+    ends = operator.numbers("ends", 2) or []
     axes = operator.numbers("axes", 3) or list(range(len(starts)))
     steps = operator.numbers("steps", 4) or [1] * len(starts)
     found = operator[0]
@@ -201,7 +235,8 @@ def _split(operator: Operator) -> Value:
 def _pad(operator: Operator) -> Value:
     if operator.get("mode", "constant") != "constant":
         raise ValueError(f"padding in the mode {operator.get('mode')!r} is not known here")
-    pads, count = operator.numbers("pads", 1) or [], len(operator[0].shape)
+    pads = operator.numbers("pads", 1) or []
+    count = len(operator[0].shape)
     axes = operator.numbers("axes", 3) or list(range(len(pads) // 2))
     widths = [(0, 0)] * count
     for place, axis in enumerate(axes):
@@ -211,14 +246,18 @@ def _pad(operator: Operator) -> Value:
 
 
 def _clip(operator: Operator) -> Value:
-    low, high = operator.either("min", 1), operator.either("max", 2)
-    return operator[0].clip(*(None if bound is None else float(np.reshape(bound, ())) for bound in (low, high)))
+    low = operator.either("min", 1)
+    high = operator.either("max", 2)
+    return operator[0].clip(
+        *(None if bound is None else float(np.reshape(bound, ())) for bound in (low, high))
+    )
 
 
 def _softmax(operator: Operator) -> Value:
     if operator.opset >= 13:
         return rules.softmax(operator[0], int(operator.get("axis", -1)))
-    shape, axis = operator[0].shape, int(operator.get("axis", 1))
+    shape = operator[0].shape
+    axis = int(operator.get("axis", 1))
     axis = axis + len(shape) if axis < 0 else axis
     flat = rules.reshape(operator[0], (math.prod(shape[:axis]), math.prod(shape[axis:])))
     return rules.reshape(rules.softmax(flat, 1), shape)
@@ -237,7 +276,9 @@ def _dropout(operator: Operator) -> Value:
 
 
 def _shape(operator: Operator) -> Value:
-    return np.array(operator[0].shape[slice(operator.get("start"), operator.get("end"))], dtype=np.int64)
+    return np.array(
+        operator[0].shape[slice(operator.get("start"), operator.get("end"))], dtype=np.int64
+    )
 
 
 def _expand(operator: Operator) -> Value:
@@ -255,7 +296,8 @@ def _where(operator: Operator) -> Value:
         raise ValueError("it chooses by values that depend on the text")
     mask = rules.floats(operator[0])
     chosen = [
-        rules.floats(x) * m if is_constant(x) else x.scale(m) for x, m in ((operator[1], mask), (operator[2], 1 - mask))
+        rules.floats(x) * m if is_constant(x) else x.scale(m)
+        for x, m in ((operator[1], mask), (operator[2], 1 - mask))
     ]
     return rules.add(*chosen)
 
@@ -276,7 +318,9 @@ def _beside(operator: Operator, value: Value) -> Tensor:
 
 
 def _gelu(operator: Operator) -> Value:
-    return operator[0].curve("gelu_tanh" if operator.get("approximate", "none") == "tanh" else "gelu")
+    return operator[0].curve(
+        "gelu_tanh" if operator.get("approximate", "none") == "tanh" else "gelu"
+    )
 
 
 def _celu(operator: Operator) -> Value:
@@ -299,7 +343,8 @@ def _inserted(operator: Operator) -> Value:
 
 
 def _joined(operator: Operator) -> Value:
-    parts, axis = operator[0], int(operator.get("axis", 0))
+    parts = operator[0]
+    axis = int(operator.get("axis", 0))
     if operator.get("new_axis", 0):
         return np.stack(parts, axis) if is_constant(parts) else rules.stack(parts, axis)
     return np.concatenate(parts, axis) if is_constant(parts) else rules.concatenate(parts, axis)
@@ -381,7 +426,18 @@ RULES: dict[str, Lowering] = {
     "CastLike": _identity,
 }
 TAKES_WORDS = {
-    *("Gather", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Expand", "Tile"),
+    *(
+        "Gather",
+        "Reshape",
+        "Flatten",
+        "Transpose",
+        "Squeeze",
+        "Unsqueeze",
+        "Slice",
+        "Split",
+        "Expand",
+        "Tile",
+    ),
     *("Shape", "Identity", "Cast", "CastLike", "Dropout"),
 }
 ROLES = {"Div": "divide", "Mul": "multiply", "ReduceSum": "reduce", "ReduceMean": "reduce"}
@@ -402,21 +458,59 @@ ELEMENTWISE = {
         "Neg",
         "Softplus",
     ),
-    *("Add", "Sub", "Mul", "Div", "Sum", "Max", "Min", "Where", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+    *(
+        "Add",
+        "Sub",
+        "Mul",
+        "Div",
+        "Sum",
+        "Max",
+        "Min",
+        "Where",
+        "Greater",
+        "GreaterOrEqual",
+        "Less",
+        "LessOrEqual",
+    ),
     *("Equal", "Not", "And", "Or", "Cast", "Identity", "Elu", "Clip", "Mod"),
 }
 BROADCAST = {*ELEMENTWISE, "PRelu", "Xor", "BitwiseAnd"}
-# What may be computed where nothing depends on the text; none gives more numbers than `_size` (onnx_program.py) says.
+# What may be computed where nothing depends on the text; none gives more numbers than `_size`
+# (onnx_program.py) says.
 COMPUTED = {
     *(RULES.keys() - {"Conv", "MaxPool", "AveragePool"}),
     *BROADCAST,
-    *("Constant", "ConstantOfShape", "Range", "Size", "LogSoftmax", "ReduceProd", "CumSum", "Trilu", "Ceil", "Floor"),
-    *("Sign", "Round", "ArgMax", "EyeLike", "IsNaN", "NonZero", "Sin", "Cos", "ScatterND", "ScatterElements"),
+    *(
+        "Constant",
+        "ConstantOfShape",
+        "Range",
+        "Size",
+        "LogSoftmax",
+        "ReduceProd",
+        "CumSum",
+        "Trilu",
+        "Ceil",
+        "Floor",
+    ),
+    *(
+        "Sign",
+        "Round",
+        "ArgMax",
+        "EyeLike",
+        "IsNaN",
+        "NonZero",
+        "Sin",
+        "Cos",
+        "ScatterND",
+        "ScatterElements",
+    ),
     *("GatherElements", "ReduceL2", "HardSwish", "Mish", "Softsign", "InstanceNormalization"),
 }
 ENDINGS = {
     "Softmax": "softmax",
     "LogSoftmax": "log_softmax",
     "Sigmoid": "sigmoid",
-    **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast", "Dropout"), "shape"),
+    **dict.fromkeys(
+        ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast", "Dropout"), "shape"
+    ),
 }

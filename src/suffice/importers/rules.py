@@ -1,4 +1,6 @@
-"""Rules: what PyTorch's and ONNX's operators mean for affine tensors, batch axis (of size 1) included."""
+"""Rules: what PyTorch's and ONNX's operators mean for affine tensors, batch axis (of size 1)
+included.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +20,28 @@ from suffice.model.network import Floats, Ints
 from suffice.model.places import affordable
 
 ASK = (
-    "Whatever a network is made of, it can be asked as it is: sf.from_function(predict, labels=[...]), where predict "
+    "Whatever a network is made of, it can be asked as it is: sf.from_function(predict, "
+    "labels=[...]), where predict "
     "takes a list of texts and gives a row of scores for each"
 )
 MULTIPLIES = (
-    "it multiplies or divides two values that both depend on the text (attention and gates do), and no linear bounds "
+    "it multiplies or divides two values that both depend on the text (attention and gates "
+    "do), and no linear bounds "
     "are known for that here"
 )
 PRODUCT = f"{MULTIPLIES}. {ASK}"
 KNOWN = (
-    "Can be imported: Embedding, EmbeddingBag, Linear, Conv1d, Conv2d, BatchNorm, Dropout, max, average and adaptive "
-    "pooling, mean, sum, max and min over axes, ReLU, LeakyReLU, PReLU, ReLU6, Hardtanh, clamp, tanh, sigmoid, GELU, "
-    "SiLU, ELU, softplus, softmax, sums and differences, products with constants, concatenation and any reshaping."
+    "Can be imported: Embedding, EmbeddingBag, Linear, Conv1d, Conv2d, BatchNorm, Dropout, "
+    "max, average and adaptive "
+    "pooling, mean, sum, max and min over axes, ReLU, LeakyReLU, PReLU, ReLU6, Hardtanh, "
+    "clamp, tanh, sigmoid, GELU, "
+    "SiLU, ELU, softplus, softmax, sums and differences, products with constants, "
+    "concatenation and any reshaping."
 )
 RECURRENT = "a recurrent layer multiplies values that depend on the text, which is not bounded here"
 MAX_NORM = (
-    "max_norm shortens long vectors whenever they are looked up: shorten the rows of the table once, in Python, and "
+    "max_norm shortens long vectors whenever they are looked up: shorten the rows of the "
+    "table once, in Python, and "
     "set max_norm to None"
 )
 SPREAD = "it divides by a spread that depends on the text, which is not bounded here"
@@ -54,7 +62,10 @@ WHY = {
 def unknown(operator: str) -> str:
     """Why an operator is refused, and what is not."""
     name = operator.lower()
-    why = next((why for part, why in WHY.items() if part in name), "it is not among the operators that are known here")
+    why = next(
+        (why for part, why in WHY.items() if part in name),
+        "it is not among the operators that are known here",
+    )
     return f"{why}. {KNOWN} {ASK}"
 
 
@@ -62,7 +73,9 @@ def unknown(operator: str) -> str:
 
 
 def arrange(x: Value, move: Callable[[Ints], Ints]) -> Value:
-    """Whatever `move` does to an array of places happens to x: reshape, slice, permute, repeat, pad (with -1)."""
+    """Whatever `move` does to an array of places happens to x: reshape, slice, permute, repeat, pad
+    (with -1).
+    """
     if isinstance(x, Codes):
         return replace(x, places=_whole(move(x.places)))
     if isinstance(x, Lookup):
@@ -72,7 +85,9 @@ def arrange(x: Value, move: Callable[[Ints], Ints]) -> Value:
 
 
 def _whole(places: Ints) -> Ints:
-    """The places as an array of their own, unless they are a view that is far larger than what it shows."""
+    """The places as an array of their own, unless they are a view that is far larger than what it
+    shows.
+    """
     affordable(places.size)
     return np.ascontiguousarray(places)
 
@@ -83,7 +98,8 @@ def reshape(x: Value, shape: Sequence[int]) -> Value:
 
 def flatten(x: Value, start: int = 0, end: int = -1) -> Value:
     shape = list(x.shape)
-    start, end = start % max(len(shape), 1), end % max(len(shape), 1)
+    start = start % max(len(shape), 1)
+    end = end % max(len(shape), 1)
     return reshape(x, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
 
 
@@ -127,7 +143,9 @@ def repeat(x: Value, times: Sequence[int]) -> Value:
 
 def pad(x: Tensor, widths: Sequence[tuple[int, int]], fill: float = 0.0) -> Tensor:
     """Constant cells around; a negative width cuts."""
-    kept = tuple(slice(max(-a, 0), size - max(-b, 0)) for (a, b), size in zip(widths, x.shape, strict=True))
+    kept = tuple(
+        slice(max(-a, 0), size - max(-b, 0)) for (a, b), size in zip(widths, x.shape, strict=True)
+    )
     grown = [(max(a, 0), max(b, 0)) for a, b in widths]
     affordable(math.prod(size + a + b for size, (a, b) in zip(x.shape, grown, strict=True)))
     places = np.arange(math.prod(x.shape)).reshape(x.shape)[kept]
@@ -138,7 +156,9 @@ def pad(x: Tensor, widths: Sequence[tuple[int, int]], fill: float = 0.0) -> Tens
 
 def pieces(x: Value, axis: int, sizes: Sequence[int]) -> tuple[Value, ...]:
     ends = np.cumsum([int(size) for size in sizes])
-    return tuple(cut(x, axis, int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True))
+    return tuple(
+        cut(x, axis, int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True)
+    )
 
 
 def concatenate(parts: Sequence[Value], axis: int) -> Value:
@@ -263,7 +283,9 @@ def _by_matrix(x: Tensor, matrix: Floats) -> Tensor:
 
 def _plain(matrix: Floats) -> Floats:
     if math.prod(matrix.shape[:-2]) != 1:
-        raise ValueError(f"it takes a stack of matrices {matrix.shape}, and only one matrix is known here")
+        raise ValueError(
+            f"it takes a stack of matrices {matrix.shape}, and only one matrix is known here"
+        )
     return matrix.reshape(matrix.shape[-2:])
 
 
@@ -273,7 +295,9 @@ def linear(x: Tensor, weight: ArrayLike, bias: ArrayLike | None = None) -> Tenso
 
 @dataclass(frozen=True)
 class Terms:
-    """An einsum: the letters of each operand's axes, and all letters in order, those of the answer first."""
+    """An einsum: the letters of each operand's axes, and all letters in order, those of the answer
+    first.
+    """
 
     given: tuple[str, ...]
     letters: str
@@ -284,16 +308,29 @@ class Terms:
         left, arrow, right = equation.replace(" ", "").partition("->")
         names = left.split(",")
         if len(names) != len(shapes):
-            raise ValueError(f"its equation {equation!r} is about {len(names)} values, and there are {len(shapes)}")
-        rest = [len(shape) - len(name.replace("...", "")) for name, shape in zip(names, shapes, strict=True)]
+            raise ValueError(
+                f"its equation {equation!r} is about {len(names)} values, and there are "
+                f"{len(shapes)}"
+            )
+        rest = [
+            len(shape) - len(name.replace("...", ""))
+            for name, shape in zip(names, shapes, strict=True)
+        ]
         dots = "".join(map(chr, range(0xE000, 0xE000 + max(0, *rest))))
-        given = tuple(n.replace("...", dots[len(dots) - r :]) for n, r in zip(names, rest, strict=True))
+        given = tuple(
+            n.replace("...", dots[len(dots) - r :]) for n, r in zip(names, rest, strict=True)
+        )
         if any(
-            len(name) != len(shape) or len(set(name)) < len(name) for name, shape in zip(given, shapes, strict=True)
+            len(name) != len(shape) or len(set(name)) < len(name)
+            for name, shape in zip(given, shapes, strict=True)
         ):
-            raise ValueError(f"its equation {equation!r} takes a diagonal, or does not fit its values")
+            raise ValueError(
+                f"its equation {equation!r} takes a diagonal, or does not fit its values"
+            )
         every = "".join(given)
-        once = dots + "".join(sorted(letter for letter in set(every) - set(dots) if every.count(letter) == 1))
+        once = dots + "".join(
+            sorted(letter for letter in set(every) - set(dots) if every.count(letter) == 1)
+        )
         answer = right.replace("...", dots) if arrow else once
         return Terms(given, answer + "".join(sorted(set(every) - set(answer))), len(answer))
 
@@ -321,11 +358,17 @@ class Terms:
 
 def einsum(equation: str, values: Sequence[Value]) -> Tensor:
     """A sum of products of one value that depends on the text with constants."""
-    terms = Terms.of(equation, [np.shape(value) if is_constant(value) else value.shape for value in values])
+    terms = Terms.of(
+        equation, [np.shape(value) if is_constant(value) else value.shape for value in values]
+    )
     aligned = [terms.aligned(i, value) for i, value in enumerate(values)]
     found = aligned[0]
     for other in aligned[1:]:
-        found = floats(found) * floats(other) if is_constant(found) and is_constant(other) else multiply(found, other)
+        found = (
+            floats(found) * floats(other)
+            if is_constant(found) and is_constant(other)
+            else multiply(found, other)
+        )
     return terms.added(found)
 
 
@@ -336,7 +379,11 @@ def reduce(x: Value, kind: str, axes: Sequence[int] | None, keep: bool) -> Value
     """sum, mean, max or min over axes (None: all)."""
     if isinstance(x, Codes):
         return counted(x, kind, axes, keep)
-    chosen = tuple(range(len(x.shape))) if axes is None else tuple(int(axis) % len(x.shape) for axis in axes)
+    chosen = (
+        tuple(range(len(x.shape)))
+        if axes is None
+        else tuple(int(axis) % len(x.shape) for axis in axes)
+    )
     match kind:
         case "sum":
             return x.sum(chosen, keepdims=keep)
@@ -356,19 +403,23 @@ def reduce(x: Value, kind: str, axes: Sequence[int] | None, keep: bool) -> Value
 def look_up(table: ArrayLike, words: Codes) -> Lookup:
     """The vector of each word: rows of a fixed table."""
     if not (is_constant(table) and isinstance(words, Codes)) or isinstance(words, Count):
-        raise ValueError("it looks up something else than the word at each position, in a fixed table")
+        raise ValueError(
+            "it looks up something else than the word at each position, in a fixed table"
+        )
     rows = floats(table)
     codes = np.asarray(words.codes)
     if rows.ndim != 2 or codes.dtype.kind not in "iu":
         raise ValueError(f"it looks up {codes.dtype} numbers in an array of shape {rows.shape}")
     if codes.max() >= len(rows) or codes.min() < -len(rows):
         raise ValueError(
-            f"the table has {len(rows)} rows but the vocabulary has {len(codes)} words: give the vocabulary the "
+            f"the table has {len(rows)} rows but the vocabulary has {len(codes)} words: give "
+            "the vocabulary the "
             "network was trained with, one word for each row, padding and unknown included"
         )
     if len(rows) != len(codes) and np.array_equal(codes, np.arange(len(codes))):
         raise ValueError(
-            f"the table has {len(rows)} rows but the vocabulary has {len(codes)} words: give one word for each row, "
+            f"the table has {len(rows)} rows but the vocabulary has {len(codes)} words: give "
+            "one word for each row, "
             "padding and unknown included"
         )
     width = rows.shape[1]
@@ -381,7 +432,9 @@ def bags(x: Tensor, starts: Sequence[int], kind: str) -> Tensor:
     ends = [*starts[1:], x.shape[0]]
     if any(a >= b for a, b in zip(starts, ends, strict=True)):
         raise ValueError("a bag is empty")
-    found: Tensor = stack([reduce(cut(x, 0, a, b), kind, (0,), False) for a, b in zip(starts, ends, strict=True)], 0)
+    found: Tensor = stack(
+        [reduce(cut(x, 0, a, b), kind, (0,), False) for a, b in zip(starts, ends, strict=True)], 0
+    )
     return found
 
 
@@ -393,7 +446,10 @@ def spatial(x: Tensor, axes: int, change: Callable[[Tensor], Tensor]) -> Tensor:
     if len(x.shape) == axes + 1:
         return change(x)
     if len(x.shape) != axes + 2 or x.shape[0] != 1:
-        raise ValueError(f"it takes a value of shape {x.shape}; one text of {axes} axes and channels was expected")
+        raise ValueError(
+            f"it takes a value of shape {x.shape}; one text of {axes} axes and channels was "
+            "expected"
+        )
     found = change(x.reshape(x.shape[1:]))
     return found.reshape((1, *found.shape))
 
@@ -436,8 +492,11 @@ def per_axis(given: int | Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(sizes * count if len(sizes) == 1 else sizes)
 
 
-def batch_norm(x: Tensor, weight: Any, bias: Any, mean: ArrayLike, variance: ArrayLike, eps: float) -> Tensor:
-    middle, spread = floats(mean), floats(variance)
+def batch_norm(
+    x: Tensor, weight: Any, bias: Any, mean: ArrayLike, variance: ArrayLike, eps: float
+) -> Tensor:
+    middle = floats(mean)
+    spread = floats(variance)
     scale = (1.0 if weight is None else floats(weight)) / np.sqrt(spread + eps)
     shift = (0.0 if bias is None else floats(bias)) - middle * scale
     return x.per_channel(scale, shift, axis=1)

@@ -1,4 +1,6 @@
-"""The model at the end of a pipeline: its rows of weights where these say it all, and what it says of features."""
+"""The model at the end of a pipeline: its rows of weights where these say it all, and what it says
+of features.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def linear(model: Any) -> bool:
     """Whether a row of weights for each class says it all."""
     match kind_of(model):
         case "OneVsRestClassifier":
-            return not model.multilabel_ and all(kind_of(one) in LINEAR for one in model.estimators_)
+            return not model.multilabel_ and all(
+                kind_of(one) in LINEAR for one in model.estimators_
+            )
         case "CalibratedClassifierCV":
             models = model.calibrated_classifiers_
             alone = len(models) == 1 and len(model.classes_) == 2 and model.method == "sigmoid"
@@ -34,7 +38,9 @@ def rows_of(model: Any) -> tuple[Floats, Floats, bool]:
     if kind in BAYES:
         rows = np.asarray(model.feature_log_prob_, dtype=np.float64)
         single = kind == "ComplementNB" and len(model.classes_) > 1
-        prior = np.zeros(len(rows)) if single else np.asarray(model.class_log_prior_, dtype=np.float64)
+        prior = (
+            np.zeros(len(rows)) if single else np.asarray(model.class_log_prior_, dtype=np.float64)
+        )
         return rows, prior, False
     if kind == "BernoulliNB":
         return _bernoulli(model)
@@ -69,7 +75,9 @@ def _one_vs_rest(model: Any) -> tuple[Floats, Floats, bool]:
 
 
 def _calibrated(model: Any) -> tuple[Floats, Floats, bool]:
-    """One calibrated model of two labels: the sigmoid is above a half where its argument is below zero."""
+    """One calibrated model of two labels: the sigmoid is above a half where its argument is below
+    zero.
+    """
     (only,) = model.calibrated_classifiers_
     (curve,) = only.calibrators
     rows, bias = _two_rows(only.estimator.coef_, only.estimator.intercept_, 2)
@@ -78,7 +86,9 @@ def _calibrated(model: Any) -> tuple[Floats, Floats, bool]:
 
 
 def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
-    """What the pipeline itself says of texts, as numbers that do not saturate: one column per label."""
+    """What the pipeline itself says of texts, as numbers that do not saturate: one column per
+    label.
+    """
     model = pipeline.steps[-1][1]
     scores = matrix_scores(model)
 
@@ -88,7 +98,9 @@ def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
         if not ((found == found.max(1, keepdims=True)).sum(1) > 1).any():
             return found
         said = said_by(model, rows)
-        first = said.argmax(1) == found.argmax(1)  # of equal ones the first is taken anyway: it stays a tie
+        first = said.argmax(1) == found.argmax(
+            1
+        )  # of equal ones the first is taken anyway: it stays a tie
         return np.asarray(np.where(first[:, None], found, ahead(found, said)))
 
     return run
@@ -100,9 +112,14 @@ def said_by(model: Any, rows: Any) -> Floats:
 
 
 def ahead(scores: Floats, said: Floats) -> Floats:
-    """Scores where the label that is said is ahead, by the least there is, of one that has exactly as much."""
-    own, best = np.where(said > 0, scores, -np.inf).max(1), np.where(said > 0, -np.inf, scores).max(1)
-    return np.asarray(np.where((own == best)[:, None] & (said > 0), np.nextafter(scores, np.inf), scores))
+    """Scores where the label that is said is ahead, by the least there is, of one that has exactly
+    as much.
+    """
+    own = np.where(said > 0, scores, -np.inf).max(1)
+    best = np.where(said > 0, -np.inf, scores).max(1)
+    return np.asarray(
+        np.where((own == best)[:, None] & (said > 0), np.nextafter(scores, np.inf), scores)
+    )
 
 
 def matrix_scores(model: Any) -> Callable[[Any], Floats]:
@@ -130,7 +147,9 @@ def probabilities(model: Any, rows: Any) -> Floats | None:
 
 
 def scores_after(model: Any, state: State) -> Callable[[Any], Floats]:
-    """The model itself on rows of features, where its scores follow small changes of them: then rows can be trusted."""
+    """The model itself on rows of features, where its scores follow small changes of them: then
+    rows can be trusted.
+    """
     if not _smooth(model):
         raise NotLowered(f"{type(model).__name__} is no model that is laid open")
     scores = matrix_scores(model)

@@ -1,4 +1,6 @@
-"""Files of skops: a fitted pipeline from a file that runs no code, if all in it is of types that skops trusts."""
+"""Files of skops: a fitted pipeline from a file that runs no code, if all in it is of types that
+skops trusts.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,25 @@ PICKLED = ("pickle", "pickle.load(open({!r}, 'rb'))")
 
 
 def refused_pickle(path: Path) -> ModelError:
-    """Why a pickle is not read, and the line that makes another file of it, for those who trust it."""
+    """Why a pickle is not read, and the line that makes another file of it, for those
+    who trust it.
+    """
     package, loader = LOADERS.get(path.suffix.lower(), PICKLED)
     made = str(path.with_suffix(".skops"))
     line = f"import {package}, skops.io; skops.io.dump({loader.format(str(path))}, {made!r})"
     shown = shlex.quote(line) if set(line) & set('"$`\\!') else f'"{line}"'
     return ModelError(
-        f"{str(path)!r} is a pickle, and loading a pickle runs whatever code is in it. If you trust it, convert it "
-        f"and name the .skops file as the model: python -c {shown} (or give the pipeline to sf.from_sklearn in Python)."
+        f"{str(path)!r} is a pickle, and loading a pickle runs whatever code is in it. If you "
+        "trust it, convert it "
+        f"and name the .skops file as the model: python -c {shown} (or give the pipeline to "
+        "sf.from_sklearn in Python)."
     )
 
 
 def from_skops(path: str | Path) -> Classifier | BlackBox:
-    """The pipeline of a .skops file (extra `skops`), as `from_sklearn` takes it; types not trusted are refused."""
+    """The pipeline of a .skops file (extra `skops`), as `from_sklearn` takes it; types not trusted
+    are refused.
+    """
     try:
         import skops.io
     except ImportError as error:
@@ -53,8 +61,10 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
         raise ModelError(f"{str(path)!r} cannot be read as a file of skops: {what}") from error
     if strange:
         raise ModelError(
-            f"{str(path)!r} holds types that are not trusted: {', '.join(map(str, strange[:5]))}. If you trust them, "
-            "load it in Python with skops.io.load(file, trusted=...) and give it to sf.from_sklearn."
+            f"{str(path)!r} holds types that are not trusted: "
+            f"{', '.join(map(str, strange[:5]))}. If you trust them, "
+            "load it in Python with skops.io.load(file, trusted=...) and give it to "
+            "sf.from_sklearn."
         )
     from suffice.importers.sklearn import from_sklearn
 
@@ -63,7 +73,8 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
         return from_sklearn(found)
     except Refused as error:
         raise ModelError(
-            f"{str(path)!r} is not taken: {error}. If you trust the file, load it in Python with skops.io.load(file) "
+            f"{str(path)!r} is not taken: {error}. If you trust the file, load it in Python "
+            "with skops.io.load(file) "
             "and give it to sf.from_sklearn."
         ) from error
     except SufficeError:
@@ -74,7 +85,9 @@ def from_skops(path: str | Path) -> Classifier | BlackBox:
 
 
 def kept(pipeline: Any, digest: str, folder: Path) -> str:
-    """The name of the file in a folder that a pipeline was saved in; empty where it would not be read as the same."""
+    """The name of the file in a folder that a pipeline was saved in; empty where it would not be
+    read as the same.
+    """
     file = folder / FILE
     try:
         import skops.io

@@ -19,7 +19,8 @@ WHY = "A pipeline of spaCy hashes sub-words and may attend to neighbours"
 
 
 def from_spacy(nlp: Any, *, cache: str | Path | None = None) -> BlackBox:
-    """A loaded pipeline of spaCy with a `textcat` as a classifier that is asked; its labels are the categoriser's.
+    """A loaded pipeline of spaCy with a `textcat` as a classifier that is asked; its labels are the
+    categoriser's.
 
     A categoriser that gives every label a yes or no of its own (`textcat_multilabel`) is refused.
     """
@@ -32,7 +33,10 @@ def from_spacy(nlp: Any, *, cache: str | Path | None = None) -> BlackBox:
         digest=_digest(nlp),
         notes=(f"Asked as a function, not laid open as a network: {WHY}.",),
         cache=cache,
-        meta={"import": {"from": "spacy", "way": "asked as a function", "why": WHY}, "scores": PROBABILITIES},
+        meta={
+            "import": {"from": "spacy", "way": "asked as a function", "why": WHY},
+            "scores": PROBABILITIES,
+        },
     )
 
 
@@ -42,7 +46,9 @@ def _pipeline(nlp: Any) -> None:
     except ImportError as error:
         raise MissingExtra("spacy", "spacy") from error
     if not isinstance(nlp, spacy.language.Language):
-        raise ModelError(f"from_spacy takes a loaded pipeline (spacy.load), not a {type(nlp).__name__}.")
+        raise ModelError(
+            f"from_spacy takes a loaded pipeline (spacy.load), not a {type(nlp).__name__}."
+        )
 
 
 def _categoriser(pipeline: Any) -> Any:
@@ -52,7 +58,8 @@ def _categoriser(pipeline: Any) -> Any:
     found = [part for _, part in pipeline.pipeline if isinstance(part, TextCategorizer)]
     if any(isinstance(part, MultiLabel_TextCategorizer) for part in found):
         raise ModelError(
-            "This pipeline gives every label a yes or no of its own; one label per text is explained here."
+            "This pipeline gives every label a yes or no of its own; one label per text is "
+            "explained here."
         )
     if len(found) != 1:
         parts = ", ".join(pipeline.pipe_names) or "nothing"
@@ -62,16 +69,23 @@ def _categoriser(pipeline: Any) -> Any:
 
 def _scores(pipeline: Any, labels: tuple[str, ...]) -> Callable[[list[str]], Floats]:
     def predict(texts: list[str]) -> Floats:
-        return np.array([[doc.cats[label] for label in labels] for doc in pipeline.pipe(texts)], dtype=np.float64)
+        return np.array(
+            [[doc.cats[label] for label in labels] for doc in pipeline.pipe(texts)],
+            dtype=np.float64,
+        )
 
     return predict
 
 
 def _digest(nlp: Any) -> str:
-    """SHA-256 over the settings, the vectors and the parts; not over the words met so far, which grow with use."""
+    """SHA-256 over the settings, the vectors and the parts; not over the words met so far, which
+    grow with use.
+    """
     sha = hashlib.sha256(nlp.config.to_str().encode())
     sha.update(nlp.vocab.vectors.to_bytes() if len(nlp.vocab.vectors) else b"")
     for name, part in [("tokenizer", nlp.tokenizer), *nlp.pipeline]:
         sha.update(name.encode())
-        sha.update(part.to_bytes(exclude=["vocab"]) if hasattr(part, "to_bytes") else named(part).encode())
+        sha.update(
+            part.to_bytes(exclude=["vocab"]) if hasattr(part, "to_bytes") else named(part).encode()
+        )
     return sha.hexdigest()

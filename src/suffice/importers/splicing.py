@@ -1,9 +1,10 @@
-"""Splicing: the token ids of very many texts of the same words, put together word by word where that is the same.
+"""Splicing: the token ids of very many texts of the same words, put together word by word where
+that is the same.
 
-A tokenizer that cuts at spaces and looks at nothing beyond them gives a word the same ids in every text; it may have
-others at the start than behind a space. Which tokenizers do so is known by name, from their own description. And
-whenever a word is new, the text that it comes in is tokenised as a whole and compared: where that differs, nothing is
-put together from then on.
+A tokenizer that cuts at spaces and looks at nothing beyond them gives a word the same ids in every
+text; it may have others at the start than behind a space. Which tokenizers do so is known by name,
+from their own description. And whenever a word is new, the text that it comes in is tokenised as a
+whole and compared: where that differs, nothing is put together from then on.
 """
 
 from __future__ import annotations
@@ -12,16 +13,27 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-LOCAL = ("BertNormalizer", "Lowercase", "StripAccents", "NFC", "NFD", "NFKC", "NFKD")  # of characters, not of words
+LOCAL = (
+    "BertNormalizer",
+    "Lowercase",
+    "StripAccents",
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+)  # of characters, not of words
 CUTTING = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")  # and some others, see below
 IDS = "input_ids"
 
 
 class Splicer:
-    """A tokenizer for many texts: calling it gives what the tokenizer gives, a list of rows by name."""
+    """A tokenizer for many texts: calling it gives what the tokenizer gives, a list of rows by
+    name.
+    """
 
     def __init__(self, tokenizer: Any, limit: int | None) -> None:
-        self.tokenizer, self.limit = tokenizer, limit
+        self.tokenizer = tokenizer
+        self.limit = limit
         self.cut = {} if limit is None else {"truncation": True, "max_length": limit}
         self.before: list[int] = []  # tokens that stand before and behind every text
         self.behind: list[int] = []
@@ -39,10 +51,14 @@ class Splicer:
         if not self.local:
             return _plain(self.tokenizer(list(texts), **self.cut))
         found = [row for row in rows if row is not None]
-        return {IDS: found} | {name: [[value] * len(row) for row in found] for name, value in self.fill.items()}
+        return {IDS: found} | {
+            name: [[value] * len(row) for row in found] for name, value in self.fill.items()
+        }
 
     def _framed(self) -> bool:
-        """Finds what stands around every text, and what the other names say of it; False where that may vary."""
+        """Finds what stands around every text, and what the other names say of it; False where that
+        may vary.
+        """
         row = _plain(self.tokenizer(["a"]))
         bare = self.tokenizer(["a"], add_special_tokens=False)[IDS][0]
         ids = row.pop(IDS)[0]
@@ -54,7 +70,9 @@ class Splicer:
         return True
 
     def _spliced(self, text: str) -> list[int] | None:
-        """The ids from those of the pieces; None where one is not known, or the text must be cut."""
+        """The ids from those of the pieces; None where one is not known, or the text
+        must be cut.
+        """
         row = self.before.copy()
         for piece in pieces(text):
             ids = self.known.get(piece)
@@ -86,12 +104,16 @@ def _plain(coded: Mapping[str, Any]) -> dict[str, list[list[int]]]:
 
 
 def cuts_at_spaces(tokenizer: Any) -> bool:
-    """Whether a tokenizer says of itself that it cuts at blanks and that no part of it looks across them."""
+    """Whether a tokenizer says of itself that it cuts at blanks and that no part of it looks across
+    them.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return False
     data = json.loads(backend.to_str())
-    first = next(_parts(data["pre_tokenizer"], "pretokenizers"), None)  # the later ones see single words
+    first = next(
+        _parts(data["pre_tokenizer"], "pretokenizers"), None
+    )  # the later ones see single words
     return (
         all(part["type"] in LOCAL for part in _parts(data["normalizer"], "normalizers"))
         and first is not None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy  # its subpackages load on first use
 
-from suffice.importers import streams
+from suffice.importers import sklearn_streams
 from suffice.importers.kinds import VECTORIZERS, NotLowered, kind_of
 from suffice.model.bag import Count, Norm
 from suffice.model.network import Floats, Ints
@@ -17,7 +17,9 @@ from suffice.model.network import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """scale * tf(c), over the norm, through a linear map (None: as it is, a vector: factors, a matrix: a map)."""
+    """scale * tf(c), over the norm, through a linear map (None: as it is, a vector: factors, a
+    matrix: a map).
+    """
 
     scale: Floats
     tf: Count
@@ -54,14 +56,18 @@ def vectorized(first: Any) -> tuple[State, list[Any]]:
     """The state after the vectorizers, and the vectorizers."""
     if kind_of(first) != "FeatureUnion":
         return _vectorized(_counted(first), first), [first]
-    found = [_part(name, part, first.transformer_weights) for name, part in first.transformer_list if part != "drop"]
+    found = [
+        _part(name, part, first.transformer_weights)
+        for name, part in first.transformer_list
+        if part != "drop"
+    ]
     return _joined([state for state, _ in found]), [vectorizer for _, vectorizer in found]
 
 
 def _counted(vectorizer: Any) -> State:
     if kind_of(vectorizer) not in VECTORIZERS:
         raise NotLowered(f"{type(vectorizer).__name__} is not one of {', '.join(VECTORIZERS)}")
-    return State(np.ones(streams.width(vectorizer)), "count", None, None)
+    return State(np.ones(sklearn_streams.width(vectorizer)), "count", None, None)
 
 
 def _part(name: str, part: Any, factors: Mapping[str, float] | None) -> tuple[State, Any]:
@@ -140,7 +146,9 @@ def _normed(state: State, norm: Any) -> State:
 def through(state: State, step: Any) -> State:
     match kind_of(step):
         case "TfidfTransformer":
-            if not state.plain and (step.sublinear_tf or state.norm is not None or state.after is not None):
+            if not state.plain and (
+                step.sublinear_tf or state.norm is not None or state.after is not None
+            ):
                 raise NotLowered("TfidfTransformer stands after another norm or step")
             return _tfidf(state, step)
         case "Normalizer":
@@ -148,8 +156,19 @@ def through(state: State, step: Any) -> State:
         case "MaxAbsScaler":
             return _scaled(state, 1.0 / np.asarray(step.scale_, dtype=np.float64))
         case "StandardScaler" if not step.with_mean:
-            return _scaled(state, 1.0 / np.asarray(step.scale_, dtype=np.float64)) if step.with_std else state
-        case "SelectKBest" | "SelectPercentile" | "SelectFpr" | "SelectFdr" | "SelectFwe" | "VarianceThreshold":
+            return (
+                _scaled(state, 1.0 / np.asarray(step.scale_, dtype=np.float64))
+                if step.with_std
+                else state
+            )
+        case (
+            "SelectKBest"
+            | "SelectPercentile"
+            | "SelectFpr"
+            | "SelectFdr"
+            | "SelectFwe"
+            | "VarianceThreshold"
+        ):
             return _selected(state, np.asarray(step.get_support()))
         case "TruncatedSVD":
             return _mapped(state, np.asarray(step.components_, dtype=np.float64))
@@ -160,15 +179,21 @@ def through(state: State, step: Any) -> State:
 
 
 def _dense(function: Any) -> bool:
-    """Whether a function only writes a sparse matrix out: `lambda x: x.toarray()`, whatever x is called."""
-    code, plain = getattr(function, "__code__", None), (lambda x: x.toarray()).__code__
+    """Whether a function only writes a sparse matrix out: `lambda x: x.toarray()`, whatever x is
+    called.
+    """
+    code = getattr(function, "__code__", None)
+    plain = (lambda x: x.toarray()).__code__
     return code is not None and (code.co_code, code.co_names) == (plain.co_code, plain.co_names)
 
 
 def _selected(state: State, support: Any) -> State:
     kept = np.flatnonzero(support)
     shape = (len(kept), len(support))
-    return _mapped(state, scipy.sparse.csr_matrix((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=shape))
+    return _mapped(
+        state,
+        scipy.sparse.csr_matrix((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=shape),
+    )
 
 
 def _mapped(state: State, matrix: Any) -> State:
@@ -176,7 +201,10 @@ def _mapped(state: State, matrix: Any) -> State:
         return replace(state, after=matrix)
     if state.after.ndim == 1:
         return replace(
-            state, after=matrix.multiply(state.after).tocsr() if hasattr(matrix, "tocsr") else matrix * state.after
+            state,
+            after=matrix.multiply(state.after).tocsr()
+            if hasattr(matrix, "tocsr")
+            else matrix * state.after,
         )
     return replace(state, after=matrix @ state.after)
 
@@ -192,4 +220,8 @@ def binarized(state: State) -> State:
 
 def _sees(state: State) -> int:
     """How many numbers come out."""
-    return len(state.scale) if state.after is None or state.after.ndim == 1 else int(state.after.shape[0])
+    return (
+        len(state.scale)
+        if state.after is None or state.after.ndim == 1
+        else int(state.after.shape[0])
+    )

@@ -1,8 +1,10 @@
-"""A file of torch.export.save, read here entry by entry: `torch.export.load` would run code that a file brings along.
+"""A file of torch.export.save, read here entry by entry: `torch.export.load` would run code that a
+file brings along.
 
-The archive holds JSON (a list of operators), plain numbers, and things that are not needed. Every entry and every
-operator must be on a list of known ones; nothing is unpickled, evaluated or looked up by a name outside of that list.
-What comes out is a module that applies the operators one after the other.
+The archive holds JSON (a list of operators), plain numbers, and things that are not needed. Every
+entry and every operator must be on a list of known ones; nothing is unpickled, evaluated or looked
+up by a name outside of that list. What comes out is a module that applies the operators one after
+the other.
 """
 
 from __future__ import annotations
@@ -31,27 +33,77 @@ TABLES = {
 }
 # What an archive may hold beside these: none of it is read, but for the order of bytes.
 UNREAD = "data/sample_inputs/model.pt|archive_format|archive_version|byteorder|.data/version|.data/serialization_id"
-ENTRIES = re.compile("|".join([re.escape(MODEL), *(f"{re.escape(c)}|{f}{n}" for f, (c, n) in TABLES.items()), UNREAD]))
-KINDS = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 7: "<f4", 8: "<f8", 12: "?"}  # PyTorch's numbers of types
+ENTRIES = re.compile(
+    "|".join(
+        [re.escape(MODEL), *(f"{re.escape(c)}|{f}{n}" for f, (c, n) in TABLES.items()), UNREAD]
+    )
+)
+KINDS = {
+    1: "u1",
+    2: "i1",
+    3: "<i2",
+    4: "<i4",
+    5: "<i8",
+    7: "<f4",
+    8: "<f8",
+    12: "?",
+}  # PyTorch's numbers of types
 HALF = (6, 13)
 STRIDED = 7
 # Arguments that say where and how numbers lie in memory, which is ours to decide.
 PLACING = ("device", "layout", "pin_memory", "memory_format", "non_blocking")
 # What makes constants, and what is made of operators that are known.
 MORE = {
-    *("zeros", "ones", "full", "arange", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"),
-    *("scalar_tensor", "eye", "linspace", "rnn_tanh", "rnn_relu", "hardswish", "log_sigmoid", "log_softmax", "glu"),
-    *("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only", "einsum", "_log_softmax", "fill"),
+    *(
+        "zeros",
+        "ones",
+        "full",
+        "arange",
+        "zeros_like",
+        "ones_like",
+        "full_like",
+        "new_zeros",
+        "new_ones",
+        "new_full",
+    ),
+    *(
+        "scalar_tensor",
+        "eye",
+        "linspace",
+        "rnn_tanh",
+        "rnn_relu",
+        "hardswish",
+        "log_sigmoid",
+        "log_softmax",
+        "glu",
+    ),
+    *(
+        "embedding_bag",
+        "_embedding_bag",
+        "_embedding_bag_forward_only",
+        "einsum",
+        "_log_softmax",
+        "fill",
+    ),
     *("mT", "movedim", "swapaxes", "hstack", "vstack", "tile", "roll", "baddbmm"),
 }
-NEVER = {"empty", "empty_strided", "empty_permuted", "_local_scalar_dense"}  # whatever lies in memory, and choices
+NEVER = {
+    "empty",
+    "empty_strided",
+    "empty_permuted",
+    "_local_scalar_dense",
+}  # whatever lies in memory, and choices
 # What a file of weights alone names: an ordered dict of tensors.
-OF_WEIGHTS = re.compile(r"collections OrderedDict|torch._utils _rebuild_(tensor_v2|parameter)|torch \w+Storage")
+OF_WEIGHTS = re.compile(
+    r"collections OrderedDict|torch._utils _rebuild_(tensor_v2|parameter)|torch \w+Storage"
+)
 LONGEST_PICKLE = 2**24  # bytes that are looked at to say what a .pt file is
 
 
 class Loaded(NamedTuple):
-    """A module that computes what the file says, and how many words a text has, if the file says it."""
+    """A module that computes what the file says, and how many words a text has, if the file says
+    it.
+    """
 
     module: Any
     length: int | None
@@ -59,7 +111,9 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True)
 class Saved:
-    """One operator: what it is applied to (names, or plain values), and the names of what it gives."""
+    """One operator: what it is applied to (names, or plain values), and the names of
+    what it gives.
+    """
 
     operator: Callable[..., Any]
     positional: tuple[Json, ...]
@@ -73,22 +127,38 @@ class Name(str):
 
 
 def read_file(torch: Any, path: Path, known: set[str], why: Callable[[str], str]) -> Loaded:
-    """The program in a .pt2 file. Operators of PyTorch in `known` are taken; `why` says why another one is not."""
+    """The program in a .pt2 file. Operators of PyTorch in `known` are taken; `why` says why another
+    one is not.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             entries = _entries(archive, path)
             program = json.loads(entries(MODEL))
-            arrays = {name: array for folder in TABLES for name, array in _arrays(folder, entries).items()}
+            arrays = {
+                name: array for folder in TABLES for name, array in _arrays(folder, entries).items()
+            }
         return _loaded(torch, program["graph_module"], arrays, known, why)
     except ModelError as error:
         raise ModelError(f"{path.name} cannot be imported: {error}") from error
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+        zipfile.BadZipFile,
+    ) as error:
         what = " ".join(str(error).split())
-        raise ModelError(f"{path.name} is no file of torch.export.save, or damaged: {what}.") from error
+        raise ModelError(
+            f"{path.name} is no file of torch.export.save, or damaged: {what}."
+        ) from error
 
 
 def only_weights(path: Path) -> bool:
-    """Whether a .pt file holds a state_dict, judged by the names in its pickle, which is not loaded."""
+    """Whether a .pt file holds a state_dict, judged by the names in its pickle, which is not
+    loaded.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             inner = next(info for info in archive.infolist() if info.filename.endswith("data.pkl"))
@@ -105,18 +175,26 @@ def only_weights(path: Path) -> bool:
 
 
 def _entries(archive: zipfile.ZipFile, path: Path) -> Callable[[str], bytes]:
-    """How to read an entry by its name below the one top folder, once all entries are as they should be."""
+    """How to read an entry by its name below the one top folder, once all entries are as they
+    should be.
+    """
     found = {info.filename.partition("/")[2]: info for info in archive.infolist()}
-    if len(found) != len(archive.infolist()) or len({i.filename.partition("/")[0] for i in found.values()}) != 1:
+    if (
+        len(found) != len(archive.infolist())
+        or len({i.filename.partition("/")[0] for i in found.values()}) != 1
+    ):
         raise ValueError("its entries are not those of one program")
     for name, info in found.items():
         if not ENTRIES.fullmatch(name):
             raise ModelError(
-                f"it holds {name!r}. Only plain tensors and a list of operators are read: no pickled objects, which "
+                f"it holds {name!r}. Only plain tensors and a list of operators are read: no "
+                "pickled objects, which "
                 "may run code, and no objects of other kinds."
             )
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-            raise ModelError(f"its entry {name!r} is compressed, which torch.export.save does not do.")
+            raise ModelError(
+                f"its entry {name!r} is compressed, which torch.export.save does not do."
+            )
     if sum(info.file_size for info in found.values()) > path.stat().st_size:
         raise ModelError("its entries declare more bytes than the file has.")
     if "byteorder" in found and archive.read(found["byteorder"]) != b"little":
@@ -132,9 +210,12 @@ def _arrays(folder: str, entries: Callable[[str], bytes]) -> dict[str, Array]:
     found = {}
     for name, entry in listed.items():
         place = entry["path_name"]
-        if entry["use_pickle"] is not False or not (isinstance(place, str) and re.fullmatch(pattern, place)):
+        if entry["use_pickle"] is not False or not (
+            isinstance(place, str) and re.fullmatch(pattern, place)
+        ):
             raise ModelError(
-                f"{name!r} is stored as {place!r}: only plain tensors are read, no pickled objects, which may run code."
+                f"{name!r} is stored as {place!r}: only plain tensors are read, no pickled "
+                "objects, which may run code."
             )
         if place not in stores:
             stores[place] = bytearray(entries(folder + place))
@@ -145,7 +226,9 @@ def _arrays(folder: str, entries: Callable[[str], bytes]) -> dict[str, Array]:
 def _array(name: str, meta: Json, store: bytearray) -> Array:
     """A view of the stored numbers, once it lies inside of them and repeats none."""
     if meta["dtype"] in HALF:
-        raise ModelError(f"{name!r} is in half precision, too coarse to compare with: use module.float() first.")
+        raise ModelError(
+            f"{name!r} is in half precision, too coarse to compare with: use module.float() first."
+        )
     if meta["dtype"] not in KINDS or meta["layout"] != STRIDED:
         raise ModelError(f"{name!r} is no plain tensor of numbers.")
     flat = np.frombuffer(store, dtype=KINDS[meta["dtype"]])
@@ -153,7 +236,9 @@ def _array(name: str, meta: Json, store: bytearray) -> Array:
     offset = _whole(meta["storage_offset"])
     reach = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     if math.prod(shape) and (math.prod(shape) > flat.size or offset + reach >= flat.size):
-        raise ModelError(f"{name!r} declares a shape of {tuple(shape)}, but {flat.size} numbers are stored.")
+        raise ModelError(
+            f"{name!r} declares a shape of {tuple(shape)}, but {flat.size} numbers are stored."
+        )
     if not math.prod(shape):
         return np.zeros(shape if max(shape, default=0) < 2**31 else (0,), dtype=flat.dtype)
     steps = [stride * flat.itemsize for stride in strides]
@@ -163,7 +248,9 @@ def _array(name: str, meta: Json, store: bytearray) -> Array:
 def _whole(size: Json) -> int:
     """A size that the file says, and that is no formula."""
     match size:
-        case {"as_int": int(number)} if number >= 0 and not isinstance(number, bool) and len(size) == 1:
+        case {"as_int": int(number)} if (
+            number >= 0 and not isinstance(number, bool) and len(size) == 1
+        ):
             return number
         case _:
             raise ModelError(f"a size is {size!r}: export the module without dynamic shapes.")
@@ -173,10 +260,16 @@ def _whole(size: Json) -> int:
 
 
 def _loaded(
-    torch: Any, module: Json, arrays: Mapping[str, Array], known: set[str], why: Callable[[str], str]
+    torch: Any,
+    module: Json,
+    arrays: Mapping[str, Array],
+    known: set[str],
+    why: Callable[[str], str],
 ) -> Loaded:
-    graph, signature = module["graph"], module["signature"]
-    held, given = {}, []
+    graph = module["graph"]
+    signature = module["signature"]
+    held = {}
+    given = []
     for spec in signature["input_specs"]:
         match spec:
             case {"user_input": {"arg": {"as_tensor": {"name": str(name)}}}}:
@@ -184,19 +277,32 @@ def _loaded(
             case (
                 {"parameter": {"arg": {"name": str(name)}, "parameter_name": str(target)}}
                 | {"buffer": {"arg": {"name": str(name)}, "buffer_name": str(target)}}
-                | {"tensor_constant": {"arg": {"name": str(name)}, "tensor_constant_name": str(target)}}
+                | {
+                    "tensor_constant": {
+                        "arg": {"name": str(name)},
+                        "tensor_constant_name": str(target),
+                    }
+                }
             ):
                 held[name] = arrays[target]
             case _:
-                raise ModelError(f"it takes {', '.join(map(str, spec))} as an input, and tensors only are read.")
+                raise ModelError(
+                    f"it takes {', '.join(map(str, spec))} as an input, and tensors only are read."
+                )
     answers = [_answer(spec) for spec in signature["output_specs"]]
     if len(given) != 1 or len(answers) != 1:
         raise ModelError(
-            f"it has {len(given)} inputs and {len(answers)} outputs: one input, the words, and one output, the scores, "
+            f"it has {len(given)} inputs and {len(answers)} outputs: one input, the words, "
+            "and one output, the scores, "
             "are needed. Wrap the module in one that has only these."
         )
-    steps = [step for node in graph["nodes"] if (step := _step(torch, node, known, why)) is not None]
-    return Loaded(_replayed(torch, steps, held, given[0], answers[0]), _length(graph["tensor_values"][given[0]]))
+    steps = [
+        step for node in graph["nodes"] if (step := _step(torch, node, known, why)) is not None
+    ]
+    return Loaded(
+        _replayed(torch, steps, held, given[0], answers[0]),
+        _length(graph["tensor_values"][given[0]]),
+    )
 
 
 def _answer(spec: Json) -> str:
@@ -204,7 +310,10 @@ def _answer(spec: Json) -> str:
         case {"user_output": {"arg": {"as_tensor": {"name": str(name)}}}}:
             return name
         case _:
-            raise ModelError(f"it gives {', '.join(map(str, spec))}: a module must give scores and change nothing.")
+            raise ModelError(
+                f"it gives {', '.join(map(str, spec))}: a module must give scores and change "
+                "nothing."
+            )
 
 
 def _length(meta: Json) -> int | None:
@@ -220,7 +329,9 @@ def _step(torch: Any, node: Json, known: set[str], why: Callable[[str], str]) ->
     if target == "torch.ops.aten._assert_tensor_metadata.default":
         return None  # says what is so
     operator = _operator(torch, target, known, why)
-    inputs = [(str(one["name"]), _value(torch, one["arg"], target), one["kind"]) for one in node["inputs"]]
+    inputs = [
+        (str(one["name"]), _value(torch, one["arg"], target), one["kind"]) for one in node["inputs"]
+    ]
     gives = [_gives(output) for output in node["outputs"]]
     return Saved(
         operator,
@@ -255,7 +366,9 @@ def _gives(output: Json) -> list[str]:
         case {"as_none": _}:
             return [""]
         case _:
-            raise ModelError(f"an operator gives {', '.join(map(str, output))}, and tensors only are read.")
+            raise ModelError(
+                f"an operator gives {', '.join(map(str, output))}, and tensors only are read."
+            )
 
 
 def _value(torch: Any, argument: Json, target: str) -> Json:
@@ -285,10 +398,15 @@ def _value(torch: Any, argument: Json, target: str) -> Json:
             return None
         case _:
             kind = ", ".join(map(str, argument)).removeprefix("as_")
-            raise ModelError(f"{target} takes a {kind.replace('_', ' ')}, and tensors and plain numbers only are read.")
+            raise ModelError(
+                f"{target} takes a {kind.replace('_', ' ')}, and tensors and plain numbers "
+                "only are read."
+            )
 
 
-def _replayed(torch: Any, steps: Sequence[Saved], held: Mapping[str, Array], given: str, answer: str) -> Any:
+def _replayed(
+    torch: Any, steps: Sequence[Saved], held: Mapping[str, Array], given: str, answer: str
+) -> Any:
     """A module that applies the steps in order."""
 
     class Replayed(torch.nn.Module):  # type: ignore[misc]
@@ -300,7 +418,10 @@ def _replayed(torch: Any, steps: Sequence[Saved], held: Mapping[str, Array], giv
                 self.register_buffer(self.places[name], torch.from_numpy(array))
 
         def forward(self, words: Any) -> Any:
-            values = {given: words, **{name: getattr(self, place) for name, place in self.places.items()}}
+            values = {
+                given: words,
+                **{name: getattr(self, place) for name, place in self.places.items()},
+            }
             for step in steps:
                 found = step.operator(
                     *(_filled(part, values) for part in step.positional),

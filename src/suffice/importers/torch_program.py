@@ -1,4 +1,6 @@
-"""A program of torch.export as operators that can be walked: what each is called, where it stands, what it takes."""
+"""A program of torch.export as operators that can be walked: what each is called, where it stands,
+what it takes.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ from suffice.importers.walk import MOST_VALUES, Computation, Operation, Walked, 
 
 
 def walked(torch: Any, exported: Any, given: Given) -> Walked:
-    """Operators as the module has them; where one is unknown it may be made of others that are known."""
+    """Operators as the module has them; where one is unknown it may be made of others that are
+    known.
+    """
     first: ModelError | None = None
     decompose: list[Any]
     for decompose in ([{}], []):
@@ -60,29 +64,45 @@ def _refuse_large(exported: Any) -> None:
         for value in values if isinstance(values, tuple | list) else (values,):
             size = int(value.numel()) if hasattr(value, "numel") else 0
             if size > MOST_VALUES:
-                raise ModelError(f"{_place(node)}: {_name(node.target)} gives {size} numbers; at most {MOST_VALUES}.")
+                raise ModelError(
+                    f"{_place(node)}: {_name(node.target)} gives {size} numbers; at most "
+                    f"{MOST_VALUES}."
+                )
 
 
 def _program(torch: Any, exported: Any) -> Computation:
     signature = exported.graph_signature
     if len(signature.user_inputs) != 1 or len(signature.user_outputs) != 1:
         raise ModelError(
-            f"The module has {len(signature.user_inputs)} inputs and {len(signature.user_outputs)} outputs: one input, "
-            "the words, and one output, the scores, are needed. Wrap it in a module that has only these."
+            f"The module has {len(signature.user_inputs)} inputs and "
+            f"{len(signature.user_outputs)} outputs: one input, "
+            "the words, and one output, the scores, are needed. Wrap it in a module that has "
+            "only these."
         )
     held = {**exported.state_dict, **exported.constants}
     constants = {
-        spec.arg.name: held[spec.target].detach().numpy() for spec in signature.input_specs if spec.target in held
+        spec.arg.name: held[spec.target].detach().numpy()
+        for spec in signature.input_specs
+        if spec.target in held
     }
-    nodes = [made for node in exported.graph.nodes if node.op == "call_function" for made in _nodes(torch, node)]
+    nodes = [
+        made
+        for node in exported.graph.nodes
+        if node.op == "call_function"
+        for made in _nodes(torch, node)
+    ]
     others = [node.name for node in exported.graph.nodes if node.op == "get_attr"]
     if others:
-        raise ModelError(f"The module has {others[0]}, a branch or loop, and the way through it must be fixed.")
+        raise ModelError(
+            f"The module has {others[0]}, a branch or loop, and the way through it must be fixed."
+        )
     return Computation(nodes, constants, signature.user_inputs[0], signature.user_outputs[0])
 
 
 def _nodes(torch: Any, node: Any) -> list[Operation]:
-    """One node each, but EmbeddingBag is several operators: looking up, pooling, and dividing by how many there are."""
+    """One node each, but EmbeddingBag is several operators: looking up, pooling, and dividing by
+    how many there are.
+    """
     name = _name(node.target)
     short = name.partition(".")[0]
     if short not in ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"):
@@ -94,17 +114,25 @@ def _nodes(torch: Any, node: Any) -> list[Operation]:
         return bags(_arguments(node, {**values, indices: values[rows.name]}))
 
     uses = (rows.name, *(use for use in rows.uses if use != indices))
-    pooled = replace(rows, name=f"{node.name}:pooled", uses=uses, lower=pool, compute=pool, takes_words=False)
-    named, made = SimpleNamespace(**_named(node)), [rows, pooled]
+    pooled = replace(
+        rows, name=f"{node.name}:pooled", uses=uses, lower=pool, compute=pool, takes_words=False
+    )
+    named = SimpleNamespace(**_named(node))
+    made = [rows, pooled]
     if left_out(named) is not None and KINDS[named.mode] == "mean":
-        sizes = replace(_node(torch, node, name, bag_sizes), name=f"{node.name}:sizes", takes_words=True)
+        sizes = replace(
+            _node(torch, node, name, bag_sizes), name=f"{node.name}:sizes", takes_words=True
+        )
         last = f"{node.name}:mean"
         made += [sizes, replace(pooled, name=last, uses=(pooled.name, sizes.name), role="divide")]
 
     def several(values: Values) -> Value:
         return (values[made[-1].name],)
 
-    return [*made, replace(rows, name=node.name, uses=(made[-1].name,), lower=several, compute=several)]
+    return [
+        *made,
+        replace(rows, name=node.name, uses=(made[-1].name,), lower=several, compute=several),
+    ]
 
 
 def _node(torch: Any, node: Any, name: str, rule: Lowering | None) -> Operation:
@@ -119,7 +147,9 @@ def _node(torch: Any, node: Any, name: str, rule: Lowering | None) -> Operation:
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             raise ValueError("it is random, so that the same text may get another label")
         swap = lambda other: _tensors(torch, values[other.name])  # noqa: E731
-        found = node.target(*torch.fx.map_arg(node.args, swap), **torch.fx.map_arg(node.kwargs, swap))
+        found = node.target(
+            *torch.fx.map_arg(node.args, swap), **torch.fx.map_arg(node.kwargs, swap)
+        )
         return _arrays(torch, found)
 
     return Operation(
@@ -140,7 +170,13 @@ def _node(torch: Any, node: Any, name: str, rule: Lowering | None) -> Operation:
 
 def _name(target: Any) -> str:
     """relu.default and the like; getitem is Python's own."""
-    return "getitem" if target is operator.getitem else target.__name__ if hasattr(target, "_schema") else str(target)
+    return (
+        "getitem"
+        if target is operator.getitem
+        else target.__name__
+        if hasattr(target, "_schema")
+        else str(target)
+    )
 
 
 def _place(node: Any) -> str:
@@ -172,15 +208,23 @@ def _arrays(torch: Any, value: Any) -> Value:
 def _arguments(node: Any, values: Values) -> Arguments:
     """By name, with the values of other nodes in their place."""
     if node.target is operator.getitem:
-        return SimpleNamespace(self=_swapped(node.args[0], values), index=_swapped(node.args[1], values))
+        return SimpleNamespace(
+            self=_swapped(node.args[0], values), index=_swapped(node.args[1], values)
+        )
     return SimpleNamespace(**{name: _swapped(part, values) for name, part in _named(node).items()})
 
 
 def _named(node: Any) -> dict[str, Any]:
     """All arguments of an operator by name, those left away included."""
     schema = node.target._schema.arguments
-    named = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
-    return named | dict(zip((argument.name for argument in schema), node.args, strict=False)) | dict(node.kwargs)
+    named = {
+        argument.name: argument.default_value for argument in schema if argument.has_default_value()
+    }
+    return (
+        named
+        | dict(zip((argument.name for argument in schema), node.args, strict=False))
+        | dict(node.kwargs)
+    )
 
 
 def _swapped(part: Any, values: Values) -> Any:

@@ -37,12 +37,15 @@ def _embedding(given: Arguments) -> Value:
 
 
 def bag_rows(given: Arguments) -> Value:
-    """The rows that an EmbeddingBag looks up, before it puts them into bags; what it leaves out adds nothing."""
+    """The rows that an EmbeddingBag looks up, before it puts them into bags; what it leaves out
+    adds nothing.
+    """
     if left_out(given) is None:
         return rules.look_up(given.weight, given.indices)
     if KINDS[given.mode] == "max":
         raise ValueError(
-            "its padding_idx leaves words out of the bag, and a maximum over those that are left is not known here: "
+            "its padding_idx leaves words out of the bag, and a maximum over those that are "
+            "left is not known here: "
             "train with padding_idx=None"
         )
     table = rules.floats(given.weight).copy()
@@ -53,9 +56,14 @@ def bag_rows(given: Arguments) -> Value:
 def bag_sizes(given: Arguments) -> Value:
     """How many words a mean divides by: those that are not left out, and at least 1."""
     words = given.indices
-    if rules.numbers(given.offsets)[:1] != [0] or len(rules.numbers(given.offsets)) - given.include_last_offset != 1:
+    if (
+        rules.numbers(given.offsets)[:1] != [0]
+        or len(rules.numbers(given.offsets)) - given.include_last_offset != 1
+    ):
         raise ValueError("its means that leave padding out are over more than one bag")
-    present = rules.reduce(Codes(words.places, np.asarray(words.codes) != left_out(given)), "sum", (0,), True)
+    present = rules.reduce(
+        Codes(words.places, np.asarray(words.codes) != left_out(given)), "sum", (0,), True
+    )
     return replace(present, codes=np.maximum(present.codes, 1))
 
 
@@ -66,12 +74,16 @@ def left_out(given: Arguments) -> int | None:
 
 
 def bags(given: Arguments) -> Value:
-    """Sums, means or maxima over bags of rows; where words are left out, sums that are still to be divided."""
+    """Sums, means or maxima over bags of rows; where words are left out, sums that are still to be
+    divided.
+    """
     if not (is_constant(given.offsets) and given.per_sample_weights is None):
         raise ValueError("its bags or their weights depend on the text")
     starts = rules.numbers(given.offsets)
     starts = starts[:-1] if given.include_last_offset else starts
-    return rules.bags(given.indices, starts, "sum" if left_out(given) is not None else KINDS[given.mode])
+    return rules.bags(
+        given.indices, starts, "sum" if left_out(given) is not None else KINDS[given.mode]
+    )
 
 
 def _linear(given: Arguments) -> Value:
@@ -113,10 +125,13 @@ def _convolution(given: Arguments) -> Value:
 def _max_pool(axes: int) -> Lowering:
     def rule(given: Arguments) -> Value:
         size, padding, gaps = (
-            rules.per_axis(part, axes) for part in (given.kernel_size, given.padding, given.dilation)
+            rules.per_axis(part, axes)
+            for part in (given.kernel_size, given.padding, given.dilation)
         )
         stride = rules.per_axis(given.stride, axes) if given.stride else size
-        return rules.spatial(given.self, axes, lambda x: x.max_pool(size, stride, padding, gaps, given.ceil_mode))
+        return rules.spatial(
+            given.self, axes, lambda x: x.max_pool(size, stride, padding, gaps, given.ceil_mode)
+        )
 
     return rule
 
@@ -128,7 +143,11 @@ def _average_pool(axes: int) -> Lowering:
         size, padding = (rules.per_axis(part, axes) for part in (given.kernel_size, given.padding))
         stride = rules.per_axis(given.stride, axes) if given.stride else size
         return rules.spatial(
-            given.self, axes, lambda x: x.average_pool(size, stride, padding, given.ceil_mode, given.count_include_pad)
+            given.self,
+            axes,
+            lambda x: x.average_pool(
+                size, stride, padding, given.ceil_mode, given.count_include_pad
+            ),
         )
 
     return rule
@@ -137,7 +156,9 @@ def _average_pool(axes: int) -> Lowering:
 def _adaptive_pool(axes: int, kind: str) -> Lowering:
     def rule(given: Arguments) -> Value:
         found = rules.spatial(
-            given.self, axes, lambda x: x.adaptive_pool(rules.per_axis(given.output_size, axes), kind)
+            given.self,
+            axes,
+            lambda x: x.adaptive_pool(rules.per_axis(given.output_size, axes), kind),
         )
         return (found,) if kind == "max" else found
 
@@ -151,9 +172,16 @@ def _first(rule: Lowering) -> Lowering:
 
 def _batch_norm(given: Arguments) -> Value:
     if getattr(given, "training", False) or given.running_mean is None:
-        raise ValueError("batch norm without running statistics depends on the other texts of a batch")
+        raise ValueError(
+            "batch norm without running statistics depends on the other texts of a batch"
+        )
     return rules.batch_norm(
-        given.input, given.weight, given.bias, given.running_mean, given.running_var, float(given.eps)
+        given.input,
+        given.weight,
+        given.bias,
+        given.running_mean,
+        given.running_var,
+        float(given.eps),
     )
 
 
@@ -167,10 +195,13 @@ def _reduced(kind: str) -> Lowering:
 
 
 def _clamp(given: Arguments) -> Value:
-    low, high = getattr(given, "min", None), getattr(given, "max", None)
+    low = getattr(given, "min", None)
+    high = getattr(given, "max", None)
     if any(bound is not None and np.size(bound) > 1 for bound in (low, high)):
         raise ValueError("it clamps to more than one pair of bounds")
-    return given.self.clip(None if low is None else float(low), None if high is None else float(high))
+    return given.self.clip(
+        None if low is None else float(low), None if high is None else float(high)
+    )
 
 
 def _add(given: Arguments) -> Value:
@@ -190,25 +221,35 @@ def _divide(given: Arguments) -> Value:
 def _split(given: Arguments) -> Value:
     whole = given.self.shape[given.dim]
     wanted = given.split_size if hasattr(given, "split_size") else given.split_sizes
-    sizes = wanted if isinstance(wanted, list) else [min(wanted, whole - i) for i in range(0, whole, wanted)]
+    sizes = (
+        wanted
+        if isinstance(wanted, list)
+        else [min(wanted, whole - i) for i in range(0, whole, wanted)]
+    )
     return rules.pieces(given.self, given.dim, sizes)
 
 
 def _chunk(given: Arguments) -> Value:
     whole = given.self.shape[given.dim]
     size = -(-whole // given.chunks)
-    return rules.pieces(given.self, given.dim, [min(size, whole - i) for i in range(0, whole, size)])
+    return rules.pieces(
+        given.self, given.dim, [min(size, whole - i) for i in range(0, whole, size)]
+    )
 
 
 def _unbind(given: Arguments) -> Value:
-    return tuple(rules.take(given.self, given.dim, place) for place in range(given.self.shape[given.dim]))
+    return tuple(
+        rules.take(given.self, given.dim, place) for place in range(given.self.shape[given.dim])
+    )
 
 
 def _index(given: Arguments) -> Value:
     """x[:, const] and the like: one constant index, the axes before it as they are."""
     chosen = [(axis, index) for axis, index in enumerate(given.indices) if index is not None]
     if len(chosen) != 1 or not is_constant(chosen[0][1]) or np.asarray(chosen[0][1]).dtype == bool:
-        raise ValueError("it picks by several arrays, by a mask or by values that depend on the text")
+        raise ValueError(
+            "it picks by several arrays, by a mask or by values that depend on the text"
+        )
     return rules.take(given.self, *chosen[0])
 
 
@@ -239,7 +280,9 @@ def _squeeze(given: Arguments) -> Value:
 
 def _unflatten(given: Arguments) -> Value:
     axis = given.dim % len(given.self.shape)
-    return rules.reshape(given.self, [*given.self.shape[:axis], *given.sizes, *given.self.shape[axis + 1 :]])
+    return rules.reshape(
+        given.self, [*given.self.shape[:axis], *given.sizes, *given.self.shape[axis + 1 :]]
+    )
 
 
 def _slice(given: Arguments) -> Value:
@@ -260,7 +303,10 @@ def _elu(given: Arguments) -> Value:
 
 def _softplus(given: Arguments) -> Value:
     if float(given.threshold) < STRAIGHT:
-        raise ValueError(f"its threshold of {float(given.threshold):g} makes it jump to a line there: leave it at 20")
+        raise ValueError(
+            f"its threshold of {float(given.threshold):g} makes it jump to a line there: "
+            "leave it at 20"
+        )
     return rules.softplus(given.self, float(given.beta))
 
 
@@ -368,7 +414,9 @@ RULES: dict[str, Lowering] = {
     "slice": _slice,
     "index_select": lambda given: rules.take(given.self, given.dim, given.index),
     "index": _index,
-    "narrow": lambda given: rules.cut(given.self, given.dim, given.start, given.start + given.length),
+    "narrow": lambda given: rules.cut(
+        given.self, given.dim, given.start, given.start + given.length
+    ),
     "split": _split,
     "split_with_sizes": _split,
     "chunk": _chunk,
@@ -383,21 +431,80 @@ RULES: dict[str, Lowering] = {
     "constant_pad_nd": _pad,
     "getitem": lambda given: given.self[given.index],
     # nothing
-    **dict.fromkeys(("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "identity"), _same),
+    **dict.fromkeys(
+        ("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "identity"), _same
+    ),
     **dict.fromkeys(("to", "_to_copy", "type_as", "float", "double"), _cast),
 }
 ARRANGING = {
-    *("view", "_unsafe_view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "t"),
+    *(
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "flatten",
+        "unflatten",
+        "squeeze",
+        "unsqueeze",
+        "permute",
+        "transpose",
+        "t",
+    ),
     *("select", "slice", "index_select", "narrow", "expand", "repeat", "flip", "getitem"),
     *("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "identity"),
 }
-NOTHING = {"to", "_to_copy", "type_as", "dropout", "feature_dropout", "alpha_dropout", "native_dropout"}
-TAKES_WORDS = ARRANGING | NOTHING | {"embedding", "split", "split_with_sizes", "chunk", "unbind", "index"}
-ROLES = {"div.Tensor": "divide", "mul.Tensor": "multiply", **dict.fromkeys(("sum.dim_IntList", "mean.dim"), "reduce")}
-EQUATIONS = {"bmm": "bik,bkd->bid", "matmul": "...ik,...kd->...id"}  # of products that are always alike
+NOTHING = {
+    "to",
+    "_to_copy",
+    "type_as",
+    "dropout",
+    "feature_dropout",
+    "alpha_dropout",
+    "native_dropout",
+}
+TAKES_WORDS = (
+    ARRANGING | NOTHING | {"embedding", "split", "split_with_sizes", "chunk", "unbind", "index"}
+)
+ROLES = {
+    "div.Tensor": "divide",
+    "mul.Tensor": "multiply",
+    **dict.fromkeys(("sum.dim_IntList", "mean.dim"), "reduce"),
+}
+EQUATIONS = {
+    "bmm": "bik,bkd->bid",
+    "matmul": "...ik,...kd->...id",
+}  # of products that are always alike
 ELEMENTWISE = {
-    *("relu", "sigmoid", "tanh", "exp", "log", "log1p", "expm1", "erf", "pow", "sqrt", "reciprocal", "abs", "neg"),
-    *("add", "sub", "rsub", "mul", "div", "where", "gt", "ge", "lt", "le", "eq", "ne", "logical_not", "logical_and"),
+    *(
+        "relu",
+        "sigmoid",
+        "tanh",
+        "exp",
+        "log",
+        "log1p",
+        "expm1",
+        "erf",
+        "pow",
+        "sqrt",
+        "reciprocal",
+        "abs",
+        "neg",
+    ),
+    *(
+        "add",
+        "sub",
+        "rsub",
+        "mul",
+        "div",
+        "where",
+        "gt",
+        "ge",
+        "lt",
+        "le",
+        "eq",
+        "ne",
+        "logical_not",
+        "logical_and",
+    ),
     *(
         "logical_or",
         "bitwise_not",
@@ -409,7 +516,18 @@ ELEMENTWISE = {
         "clamp_min",
         "clamp_max",
     ),
-    *("masked_fill", "to", "_to_copy", "clone", "softplus", "silu", "elu", "leaky_relu", "remainder", "square"),
+    *(
+        "masked_fill",
+        "to",
+        "_to_copy",
+        "clone",
+        "softplus",
+        "silu",
+        "elu",
+        "leaky_relu",
+        "remainder",
+        "square",
+    ),
 }
 SHAPES = (
     "view",

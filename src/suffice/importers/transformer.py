@@ -1,4 +1,6 @@
-"""Transformer: what transformers share however they are run: texts of equal length together, tokenizers as text."""
+"""Transformer: what transformers share however they are run: texts of equal length together,
+tokenizers as text.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,15 @@ def splitting(splitter: Any) -> str:
     """The tokenizer as text, without what calling it changes."""
     backend = getattr(splitter, "backend_tokenizer", None)
     if backend is None:
-        ways = {name: way for name, way in getattr(splitter, "init_kwargs", {}).items() if isinstance(way, bool)}
-        return json.dumps([type(splitter).__name__, sorted(splitter.get_vocab().items()), sorted(ways.items())])
+        ways = {
+            name: way
+            for name, way in getattr(splitter, "init_kwargs", {}).items()
+            if isinstance(way, bool)
+        }
+        return json.dumps(
+            [type(splitter).__name__, sorted(splitter.get_vocab().items()), sorted(ways.items())]
+        )
     data = json.loads(backend.to_str())
-    return json.dumps({key: data[key] for key in data if key not in ("truncation", "padding")}, sort_keys=True)
+    return json.dumps(
+        {key: data[key] for key in data if key not in ("truncation", "padding")}, sort_keys=True
+    )

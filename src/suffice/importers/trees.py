@@ -1,4 +1,6 @@
-"""Trees, forests and boosted trees (of scikit-learn, XGBoost and LightGBM) as one table of nodes."""
+"""Trees, forests and boosted trees (of scikit-learn, XGBoost and LightGBM) as one table
+of nodes.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,18 @@ SINGLE = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
 BOOSTED = ("GradientBoostingClassifier", "HistGradientBoostingClassifier")
 KINDS = (*SINGLE, *FORESTS, *BOOSTED, *BOOSTERS)
-DOUBLES = ("HistGradientBoostingClassifier", "LGBMClassifier")  # the others compare in single precision
+DOUBLES = (
+    "HistGradientBoostingClassifier",
+    "LGBMClassifier",
+)  # the others compare in single precision
 
 
-def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sparse: bool) -> Trees:
-    """The trees of a model whose feature j is `factors[j]` times the column `columns[j]` of the bag."""
+def grown(
+    kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sparse: bool
+) -> Trees:
+    """The trees of a model whose feature j is `factors[j]` times the column `columns[j]` of the
+    bag.
+    """
     read = (kind not in DOUBLES, exact and bool((factors == 1.0).all()))
     if kind in BOOSTERS:
         return _extra(kind, model, columns, factors, read, sparse)
@@ -30,10 +39,12 @@ def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sp
         raise NotLowered("the model gives several labels to one text")
     classes = len(model.classes_)
     if kind in SINGLE:
-        trees, bias = [_voting(model.tree_, 1.0)], np.zeros(classes)
+        trees = [_voting(model.tree_, 1.0)]
+        bias = np.zeros(classes)
     elif kind in FORESTS:
         share = 1.0 / len(model.estimators_)
-        trees, bias = [_voting(one.tree_, share) for one in model.estimators_], np.zeros(classes)
+        trees = [_voting(one.tree_, share) for one in model.estimators_]
+        bias = np.zeros(classes)
     elif kind == "GradientBoostingClassifier":
         trees, bias = _boosted(model, classes)
     else:
@@ -41,7 +52,9 @@ def grown(kind: str, model: Any, columns: Ints, factors: Floats, exact: bool, sp
     return _joined(trees, bias, columns, factors, read)
 
 
-def _extra(kind: str, model: Any, columns: Ints, factors: Floats, read: tuple[bool, bool], sparse: bool) -> Trees:
+def _extra(
+    kind: str, model: Any, columns: Ints, factors: Floats, read: tuple[bool, bool], sparse: bool
+) -> Trees:
     found, began = boosters.trees_of(kind, model, sparse)
     classes = len(model.classes_)
     trees = [tree._replace(value=_one_column(tree.value, place, classes)) for place, tree in found]
@@ -83,22 +96,31 @@ def _binned(model: Any, classes: int) -> tuple[list[Tree], Floats]:
                 raise NotLowered("HistGradientBoostingClassifier splits categories")
             leaf = nodes["is_leaf"].astype(bool)
             feature = np.where(leaf, LEAF, nodes["feature_idx"].astype(np.int64))
-            left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+            left = nodes["left"].astype(np.int64)
+            right = nodes["right"].astype(np.int64)
             value = _one_column(nodes["value"].astype(np.float64), k, classes)
-            trees.append(Tree(feature, nodes["num_threshold"].astype(np.float64), left, right, value))
-    return trees, _one_column(np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), None, classes)
+            trees.append(
+                Tree(feature, nodes["num_threshold"].astype(np.float64), left, right, value)
+            )
+    return trees, _one_column(
+        np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), None, classes
+    )
 
 
 def _one_column(values: Floats, place: int | None, classes: int) -> Floats:
     """Numbers of one label as rows over all labels; without a place, one number per raw score."""
     if place is None:
-        return np.concatenate([[0.0], values]) if classes == 2 else np.array(values, dtype=np.float64)
+        return (
+            np.concatenate([[0.0], values]) if classes == 2 else np.array(values, dtype=np.float64)
+        )
     found = np.zeros((len(values), classes))
     found[:, 1 if classes == 2 else place] = values
     return found
 
 
-def _joined(trees: Sequence[Tree], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]) -> Trees:
+def _joined(
+    trees: Sequence[Tree], bias: Floats, columns: Ints, factors: Floats, read: tuple[bool, bool]
+) -> Trees:
     sizes = [len(tree.feature) for tree in trees]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     feature = np.concatenate([tree.feature for tree in trees]).astype(np.int64)

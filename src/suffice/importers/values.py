@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from suffice.model.graph import Block, Tensor
 from suffice.model.network import Bools, Floats, Ints
 
-Value: TypeAlias = Any  # a NumPy array where nothing depends on the text, else one of the classes here, or Tensor
+Value: TypeAlias = (
+    Any  # a NumPy array where nothing depends on the text, else one of the classes here, or Tensor
+)
 Values: TypeAlias = Mapping[str, Value]
 
 
@@ -25,7 +27,9 @@ class Unavailable:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """A number for each position that depends on its word alone, such as its index: codes[w] for w."""
+    """A number for each position that depends on its word alone, such as its index:
+    codes[w] for w.
+    """
 
     places: Ints  # which position stands where
     codes: NDArray[Any]  # (V,)
@@ -39,8 +43,8 @@ class Codes:
 class Count(Codes):
     """A number that depends on how many words of a text are counted, and on nothing else.
 
-    It is codes[n] where n of the words at `positions` are among those that `counted` (V,) marks. All
-    `places` are 0: there is one such number for a text.
+    It is codes[n] where n of the words at `positions` are among those that `counted` (V,) marks.
+    All `places` are 0: there is one such number for a text.
     """
 
     positions: Ints
@@ -48,13 +52,19 @@ class Count(Codes):
 
     def alike(self, other: Count) -> bool:
         """Whether both always have the same value."""
-        pairs = ((self.codes, other.codes), (self.positions, other.positions), (self.counted, other.counted))
+        pairs = (
+            (self.codes, other.codes),
+            (self.positions, other.positions),
+            (self.counted, other.counted),
+        )
         return all(np.array_equal(*pair) for pair in pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Entries of the rows of `table` (V, d) that the words have: e stands for column e % d at e // d."""
+    """Entries of the rows of `table` (V, d) that the words have: e stands for column e % d at e //
+    d.
+    """
 
     entries: Ints
     table: Floats
@@ -99,7 +109,9 @@ class Entrance:
     held: set[Block] = field(default_factory=set)
 
     def enter(self, lookup: Lookup) -> Tensor | Unavailable:
-        """The looked-up vectors as columns of the embedded text; too early while the columns are still counted."""
+        """The looked-up vectors as columns of the embedded text; too early while the columns are
+        still counted.
+        """
         number = self._number(lookup.table)
         if number is None:
             self.tables.append(lookup.table)
@@ -121,10 +133,14 @@ class Entrance:
     def columns(self) -> tuple[int, ...]:
         """The columns of the embedding that only say which word it is."""
         ends = np.cumsum([0, *(table.shape[1] for table in self.tables)])
-        return tuple(int(column) for i in sorted(self.still) for column in range(ends[i], ends[i + 1]))
+        return tuple(
+            int(column) for i in sorted(self.still) for column in range(ends[i], ends[i + 1])
+        )
 
     def _number(self, table: Floats) -> int | None:
-        return next((i for i, known in enumerate(self.tables) if np.array_equal(known, table)), None)
+        return next(
+            (i for i, known in enumerate(self.tables) if np.array_equal(known, table)), None
+        )
 
 
 def is_constant(value: Value) -> bool:

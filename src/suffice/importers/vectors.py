@@ -1,4 +1,6 @@
-"""Vectors: word embeddings from GloVe and word2vec files and from gensim, as a vocabulary and a table."""
+"""Vectors: word embeddings from GloVe and word2vec files and from gensim, as a vocabulary and a
+table.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MOST_NUMBERS = 2**30  # of all vectors together; read the first words of a large
 MOST_DIMENSIONS = 2**14  # of one vector
 LONGEST_LINE = 2**20  # bytes: a word and its numbers
 FASTTEXT = (793712314).to_bytes(4, "little")  # how a model of fastText begins
-LONGEST_WORD = 4096  # bytes: a binary file that is none must not be read to its end in search of a space
+LONGEST_WORD = (
+    4096  # bytes: a binary file that is none must not be read to its end in search of a space
+)
 
 
 class Vectors(NamedTuple):
@@ -36,10 +40,12 @@ def read_vectors(
     limit: int | None = None,
     binary: bool | None = None,
 ) -> Vectors:
-    """Word vectors from a GloVe or word2vec file (text or binary, .gz too) or from gensim's KeyedVectors.
+    """Word vectors from a GloVe or word2vec file (text or binary, .gz too) or from gensim's
+    KeyedVectors.
 
-    The first `limit` words are read (files begin with the frequent ones). A name ending in .bin means word2vec's
-    binary format unless `binary` says otherwise. `pad` and `unknown` get zeros, unless the source has them.
+    The first `limit` words are read (files begin with the frequent ones). A name ending in .bin
+    means word2vec's binary format unless `binary` says otherwise. `pad` and `unknown` get zeros,
+    unless the source has them.
     """
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise InputError(f"The limit must be a positive number of words, not {limit!r}.")
@@ -54,8 +60,10 @@ def read_vectors(
         with _opened(path) as file:
             if file.peek(4)[:4] == FASTTEXT:  # type: ignore[attr-defined]
                 raise InputError(
-                    f"{path.name} is a model of fastText, which makes vectors of parts of words: it is no list of word "
-                    "vectors. Write one with get_word_vector in Python; name a classifier as the model, --model FILE."
+                    f"{path.name} is a model of fastText, which makes vectors of parts of "
+                    "words: it is no list of word "
+                    "vectors. Write one with get_word_vector in Python; name a classifier as "
+                    "the model, --model FILE."
                 )
             pairs = _binary(file, path.name, limit) if binary else _text(file, path.name, limit)
             return _with_special(pairs, pad, unknown, limit)
@@ -68,15 +76,22 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _from_gensim(vectors: Any) -> Iterator[tuple[str, Floats]]:
-    return zip(map(str, vectors.index_to_key), np.asarray(vectors.vectors, dtype=np.float64), strict=True)
+    return zip(
+        map(str, vectors.index_to_key), np.asarray(vectors.vectors, dtype=np.float64), strict=True
+    )
 
 
-def _with_special(pairs: Iterator[tuple[str, Floats]], pad: str, unknown: str, limit: int | None) -> Vectors:
+def _with_special(
+    pairs: Iterator[tuple[str, Floats]], pad: str, unknown: str, limit: int | None
+) -> Vectors:
     found: dict[str, Floats] = {}
     for word, row in islice(pairs, limit):
         found[word] = row
         if len(found) * len(row) > MOST_NUMBERS:
-            raise InputError(f"There are more than {MOST_NUMBERS} numbers in it: read the first words with `limit`.")
+            raise InputError(
+                f"There are more than {MOST_NUMBERS} numbers in it: read the first words with "
+                "`limit`."
+            )
     if not found:
         raise InputError("There are no word vectors in it.")
     rows = np.stack(list(found.values()))
@@ -94,18 +109,29 @@ def _text(file: BinaryIO, name: str, limit: int | None) -> Iterator[tuple[str, F
     first = _line(file, f"{name}, line 1")
     header = _header(first)
     places: dict[str, int] = {}
-    width = header[1] if header else len(first.split(b" ")) - (2 if first.endswith((b" \n", b" \r\n")) else 1)
+    width = (
+        header[1]
+        if header
+        else len(first.split(b" ")) - (2 if first.endswith((b" \n", b" \r\n")) else 1)
+    )
     if width > MOST_DIMENSIONS:
-        raise InputError(f"{name} has vectors of {width} numbers; at most {MOST_DIMENSIONS} are read.")
+        raise InputError(
+            f"{name} has vectors of {width} numbers; at most {MOST_DIMENSIONS} are read."
+        )
     lines = _lines(file, name) if header else _again(first, file, name)
     for number, line in lines:
         word, row = _entry(line, width, f"{name}, line {number}")
         if word in places:
-            raise InputError(f"{name}, line {number}: {word!r} has a vector on line {places[word]} already.")
+            raise InputError(
+                f"{name}, line {number}: {word!r} has a vector on line {places[word]} already."
+            )
         places[word] = number
         yield word, row
     if header and len(places) != header[0] and (limit is None or limit > len(places)):
-        raise InputError(f"{name} should hold {header[0]} words, as its first line says, but holds {len(places)}.")
+        raise InputError(
+            f"{name} should hold {header[0]} words, as its first line says, but holds "
+            f"{len(places)}."
+        )
 
 
 def _again(first: bytes, file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
@@ -140,17 +166,29 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 def _entry(line: bytes, width: int, where: str) -> tuple[str, Floats]:
-    """One line: only spaces part it, as a word may hold any other mark (and, in GloVe's largest file, spaces)."""
+    """One line: only spaces part it, as a word may hold any other mark (and, in GloVe's largest
+    file, spaces).
+    """
     try:
         parts = line.decode().rstrip("\r\n ").split(" ")
-        word, numbers = " ".join(parts[:-width]), parts[-width:]
+        word = " ".join(parts[:-width])
+        numbers = parts[-width:]
         row = np.array(numbers, dtype=np.float64)
     except ValueError as error:
         raise InputError(f"{where}: a word and {width} numbers were expected: {error}.") from error
-    if len(row) != width or width < 1 or not word or (" " in word and _is_number(parts[-width - 1])):
-        raise InputError(f"{where}: a word and {width} numbers were expected, as on the first line.")
+    if (
+        len(row) != width
+        or width < 1
+        or not word
+        or (" " in word and _is_number(parts[-width - 1]))
+    ):
+        raise InputError(
+            f"{where}: a word and {width} numbers were expected, as on the first line."
+        )
     if not np.isfinite(row).all():
-        raise InputError(f"{where}: the vector of {word!r} holds a value that is not a finite number.")
+        raise InputError(
+            f"{where}: the vector of {word!r} holds a value that is not a finite number."
+        )
     return word, row
 
 
@@ -168,11 +206,15 @@ def _is_number(part: str) -> bool:
 def _binary(file: BinaryIO, name: str, limit: int | None) -> Iterator[tuple[str, Floats]]:
     header = _header(file.readline(LONGEST_WORD))
     if header is None:
-        raise InputError(f"{name} does not begin with two numbers, as word2vec's binary files do: try binary=False.")
+        raise InputError(
+            f"{name} does not begin with two numbers, as word2vec's binary files do: try "
+            "binary=False."
+        )
     count, width = header
     if width > MOST_DIMENSIONS or min(count, limit or count) * width > MOST_NUMBERS:
         raise InputError(
-            f"{name} declares {count} vectors of {width} numbers: at most {MOST_DIMENSIONS} numbers each, and "
+            f"{name} declares {count} vectors of {width} numbers: at most {MOST_DIMENSIONS} "
+            "numbers each, and "
             f"{MOST_NUMBERS} in all, are read (the first words with `limit`)."
         )
     places: dict[str, int] = {}

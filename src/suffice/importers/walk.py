@@ -1,4 +1,6 @@
-"""Walk: a foreign network operator by operator, from word numbers to scores, whatever framework wrote it."""
+"""Walk: a foreign network operator by operator, from word numbers to scores, whatever framework
+wrote it.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,11 @@ Run: TypeAlias = Callable[[Sequence["Operation"], Values], Values]
 class Operation:
     """One operator of the foreign network.
 
-    `lower` works on values that depend on the text, `compute` on arrays. `ending` is what the operator does to an
-    answer that it ends: "softmax", "log_softmax", "sigmoid" keep the order of the scores, "shape" their values too.
-    `role` is "divide" or "multiply" where it does so with the two values that it uses, "reduce" where
-    it adds up; with an `equation` it is a product of two values as einsum writes it.
+    `lower` works on values that depend on the text, `compute` on arrays. `ending` is what the
+    operator does to an answer that it ends: "softmax", "log_softmax", "sigmoid" keep the order of
+    the scores, "shape" their values too. `role` is "divide" or "multiply" where it does so with the
+    two values that it uses, "reduce" where it adds up; with an `equation` it is a product of two
+    values as einsum writes it.
     """
 
     name: str
@@ -66,12 +69,15 @@ class Operation:
     axis: int = -1
     role: str = ""
     equation: str = ""
-    inside: Callable[[Values, Run], Value] | None = None  # with operators of its own, which `Run` takes
+    inside: Callable[[Values, Run], Value] | None = (
+        None  # with operators of its own, which `Run` takes
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Computation:
-    """The operators in order, the constants they start from, and the names of what goes in and comes out.
+    """The operators in order, the constants they start from, and the names of what goes in and
+    comes out.
 
     `kind` is what numbers of words are handed in as.
     """
@@ -85,10 +91,11 @@ class Computation:
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """The scores before anything that only keeps their order, the embedding, and the names of what was left away.
+    """The scores before anything that only keeps their order, the embedding, and the names of what
+    was left away.
 
-    `by` is what means over the words that are present divide by: the scores are the original's times that. `still` are
-    the columns of the embedding that only say which word it is.
+    `by` is what means over the words that are present divide by: the scores are the original's
+    times that. `still` are the columns of the embedding that only say which word it is.
     """
 
     scores: Tensor
@@ -99,11 +106,18 @@ class Walked:
 
 
 def walk(program: Computation, length: int, words: int, embedding: Floats | None = None) -> Walked:
-    """The scores as a function of the embedded text; a ModelError names the first operator that is in the way."""
+    """The scores as a function of the embedded text; a ModelError names the first operator that is
+    in the way.
+    """
     if embedding is not None:
         start = _start(length, embedding.shape[1])
         entrance = Entrance()
-        return _ended(program, _values(program, start.reshape((1, *start.shape)), entrance), embedding, entrance)
+        return _ended(
+            program,
+            _values(program, start.reshape((1, *start.shape)), entrance),
+            embedding,
+            entrance,
+        )
     given = Codes(np.arange(length)[None], _numbers(words, program.kind))
     counted = Entrance()
     early = _values(program, given, counted)
@@ -122,7 +136,9 @@ def _numbers(words: int, kind: type[np.generic]) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         handed: NDArray[Any] = found.astype(kind)
     if not np.array_equal(handed.astype(np.float64), found):
-        raise ModelError(f"The network takes words as {handed.dtype}, which cannot tell {words} of them apart.")
+        raise ModelError(
+            f"The network takes words as {handed.dtype}, which cannot tell {words} of them apart."
+        )
     return handed
 
 
@@ -130,7 +146,9 @@ def _start(length: int, dimension: int) -> Tensor:
     try:
         return graph.start((length, dimension))
     except ValueError as error:
-        raise ModelError(f"A text of {length} words × {dimension} dimensions is too large: {error}.") from error
+        raise ModelError(
+            f"A text of {length} words × {dimension} dimensions is too large: {error}."
+        ) from error
 
 
 def _values(program: Computation, given: Value, entrance: Entrance) -> dict[str, Value]:
@@ -146,12 +164,16 @@ def _run(nodes: Sequence[Operation], given: Values, entrance: Entrance) -> dict[
         values[node.name] = _value(node, values, by_name, entrance)
         kept += _size(values[node.name])
         if kept > MOST_KEPT:
-            raise ModelError(f"The network takes more than {MOST_KEPT} numbers at once, as far as {node.place}.")
+            raise ModelError(
+                f"The network takes more than {MOST_KEPT} numbers at once, as far as {node.place}."
+            )
     return values
 
 
 def _size(value: Value) -> int:
-    """Numbers that are kept for a value: of a tensor, those that say what it takes from its units."""
+    """Numbers that are kept for a value: of a tensor, those that say what it takes from
+    its units.
+    """
     if isinstance(value, Tensor):
         return value.size + sum(nonzero(matrix) for _, matrix in value.parts)
     if isinstance(value, tuple | list):
@@ -164,7 +186,8 @@ def _size(value: Value) -> int:
 
 def _needed(program: Computation) -> list[Operation]:
     """The nodes that the answer depends on, in order."""
-    wanted, found = {program.answer}, []
+    wanted = {program.answer}
+    found = []
     for node in reversed(program.nodes):
         if node.name in wanted:
             wanted.update(node.uses)
@@ -172,12 +195,16 @@ def _needed(program: Computation) -> list[Operation]:
     return found[::-1]
 
 
-def _value(node: Operation, values: dict[str, Value], by_name: Mapping[str, Operation], entrance: Entrance) -> Value:
+def _value(
+    node: Operation, values: dict[str, Value], by_name: Mapping[str, Operation], entrance: Entrance
+) -> Value:
     inputs = {name: values[name] for name in node.uses}
     try:
         found = _made(node, inputs, entrance)
     except Exception as error:  # whatever the shapes or the foreign package do not like
-        found = Unavailable(f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}")
+        found = Unavailable(
+            f"{node.operator} at {node.place} cannot be imported: {_sentence(error)}"
+        )
     if not isinstance(found, Unavailable):
         return found
     curve = _recognised(node, values, by_name, entrance)
@@ -189,7 +216,9 @@ def _sentence(error: Exception) -> str:
 
 
 def _made(node: Operation, inputs: Values, entrance: Entrance) -> Value:
-    """What an operator gives: computed, about each word alone, about how many there are, or lowered."""
+    """What an operator gives: computed, about each word alone, about how many there are, or
+    lowered.
+    """
     if node.inside is not None:
         return node.inside(inputs, partial(_run, entrance=entrance))
     if all(is_constant(value) for value in inputs.values()):
@@ -208,7 +237,10 @@ def _made(node: Operation, inputs: Values, entrance: Entrance) -> Value:
 
 def _lowered(node: Operation, inputs: Values, entrance: Entrance) -> Value:
     keeps = Codes | Lookup if node.takes_words else ()
-    entered = {name: value if isinstance(value, keeps) else _entered(value, entrance) for name, value in inputs.items()}
+    entered = {
+        name: value if isinstance(value, keeps) else _entered(value, entrance)
+        for name, value in inputs.items()
+    }
     refused = next((value for value in entered.values() if isinstance(value, Unavailable)), None)
     return node.lower(entered) if refused is None else refused
 
@@ -235,11 +267,17 @@ def _folded(node: Operation, inputs: Values) -> Value | None:
 
 
 def _fold(inputs: Values, compute: Callable[[Values], Value]) -> Value | None:
-    """The same of values about the same words, or about the number of the same words; None where they are not."""
+    """The same of values about the same words, or about the number of the same words; None where
+    they are not.
+    """
     still = {name: np.asarray(value) for name, value in inputs.items() if is_constant(value)}
     codes = {name: value for name, value in inputs.items() if isinstance(value, Codes)}
     rows = {name: value for name, value in inputs.items() if isinstance(value, Lookup)}
-    if not codes or len(still) + len(codes) + len(rows) != len(inputs) or any(one.size != 1 for one in still.values()):
+    if (
+        not codes
+        or len(still) + len(codes) + len(rows) != len(inputs)
+        or any(one.size != 1 for one in still.values())
+    ):
         return None
     first = next(iter(codes.values()))
     shape = _same_places([*codes.values()], [*rows.values()])
@@ -256,12 +294,16 @@ def _fold(inputs: Values, compute: Callable[[Values], Value]) -> Value | None:
 
 
 def _same_places(codes: Sequence[Codes], rows: Sequence[Lookup]) -> tuple[int, ...] | None:
-    """The shape of values that are all about the same words (or their number) at each place; else None."""
+    """The shape of values that are all about the same words (or their number) at each place; else
+    None.
+    """
     counts = [code for code in codes if isinstance(code, Count)]
     if counts:
         whole = len(counts) == len(codes) and not rows
         same = all(np.array_equal(one.positions, counts[0].positions) for one in counts)
-        if not (whole and same and all(np.array_equal(one.counted, counts[0].counted) for one in counts)):
+        if not (
+            whole and same and all(np.array_equal(one.counted, counts[0].counted) for one in counts)
+        ):
             return None
     values: list[Codes | Lookup] = [*codes, *rows]
     try:
@@ -288,7 +330,9 @@ def _counted(node: Operation, inputs: Values) -> Value | None:
 
 
 def _contracted(node: Operation, inputs: Values, entrance: Entrance) -> Value | None:
-    """A product of weights and vectors of the same words, added up: None where it is another product."""
+    """A product of weights and vectors of the same words, added up: None where it is another
+    product.
+    """
     pair = [inputs[name] for name in node.uses]
     kinds = {type(value) for value in pair}
     if not node.equation or len(pair) != 2 or kinds != {Codes, Lookup}:
@@ -325,13 +369,26 @@ def _divided(node: Operation, inputs: Values, entrance: Entrance) -> Value | Non
 
 
 def _of_quotients(node: Operation, inputs: Values, entrance: Entrance) -> Value:
-    """What becomes of values that are divided by a count: all that comes later is done before the division."""
+    """What becomes of values that are divided by a count: all that comes later is done before the
+    division.
+    """
     given = [value for value in inputs.values() if isinstance(value, Quotient)]
-    others = [value for value in inputs.values() if not isinstance(value, Quotient) and not is_constant(value)]
-    inner = {name: value.value if isinstance(value, Quotient) else value for name, value in inputs.items()}
+    others = [
+        value
+        for value in inputs.values()
+        if not isinstance(value, Quotient) and not is_constant(value)
+    ]
+    inner = {
+        name: value.value if isinstance(value, Quotient) else value
+        for name, value in inputs.items()
+    }
     product = node.role == "multiply" or node.equation
     refused = [value for value in others if isinstance(value, Unavailable)]
-    if refused or (others and not product) or not all(value.by.alike(given[0].by) for value in given):
+    if (
+        refused
+        or (others and not product)
+        or not all(value.by.alike(given[0].by) for value in given)
+    ):
         for value in inner.values():
             _entered(value, entrance)
         if refused:
@@ -358,9 +415,13 @@ def _over(value: Value, by: Count) -> Value:
 def _recognised(
     node: Operation, values: Values, by_name: Mapping[str, Operation], entrance: Entrance
 ) -> Tensor | Unavailable | None:
-    """A multiple of a known curve, such as x * sigmoid(x), of a value a few elementwise operators back."""
+    """A multiple of a known curve, such as x * sigmoid(x), of a value a few elementwise operators
+    back.
+    """
     chain = _chain(node, values, by_name)
-    sources = {name for link in chain.values() for name in link.uses if not is_constant(values[name])}
+    sources = {
+        name for link in chain.values() for name in link.uses if not is_constant(values[name])
+    }
     for source in sorted(sources, key=list(values).index, reverse=True):
         if isinstance(values[source], Tensor | Lookup):
             made = _curve(node.name, source, chain, values)
@@ -373,8 +434,12 @@ def _recognised(
     return None
 
 
-def _chain(node: Operation, values: Values, by_name: Mapping[str, Operation]) -> dict[str, Operation]:
-    """The elementwise operators that lead to this one, at most so many; in the order of the program."""
+def _chain(
+    node: Operation, values: Values, by_name: Mapping[str, Operation]
+) -> dict[str, Operation]:
+    """The elementwise operators that lead to this one, at most so many; in the order of the
+    program.
+    """
     found: dict[str, Operation] = {}
     ahead = [node.name]
     while ahead and len(found) < LONGEST:
@@ -385,8 +450,11 @@ def _chain(node: Operation, values: Values, by_name: Mapping[str, Operation]) ->
     return {name: link for name, link in by_name.items() if name in found}
 
 
-def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Values) -> tuple[str, float, float] | None:
-    """The curve that leads from `source` to `answer` if it is one we know: its name, and two factors.
+def _curve(
+    answer: str, source: str, chain: Mapping[str, Operation], values: Values
+) -> tuple[str, float, float] | None:
+    """The curve that leads from `source` to `answer` if it is one we know: its name, and two
+    factors.
 
     The answer is the second factor times the curve of the first factor times the source.
     """
@@ -401,9 +469,15 @@ def _curve(answer: str, source: str, chain: Mapping[str, Operation], values: Val
     return _wide_softplus(drawn, partial(_drawn, answer, source, chain, values))
 
 
-def _wide_softplus(drawn: Floats, draw: Callable[[Floats], Floats | None]) -> tuple[str, float, float] | None:
-    """softplus(beta x) times a factor, for another beta than 1: told by its value at 0 and its slope far away."""
-    grid, found, middle = GRID, drawn, float(drawn[len(GRID) // 2])
+def _wide_softplus(
+    drawn: Floats, draw: Callable[[Floats], Floats | None]
+) -> tuple[str, float, float] | None:
+    """softplus(beta x) times a factor, for another beta than 1: told by its value at 0 and its
+    slope far away.
+    """
+    grid = GRID
+    found = drawn
+    middle = float(drawn[len(GRID) // 2])
     for _ in range(REFINED):  # what is far away hangs on beta itself
         slope = float(found[-1] / grid[-1])
         if not slope * middle > 0:
@@ -417,22 +491,39 @@ def _wide_softplus(drawn: Floats, draw: Callable[[Floats], Floats | None]) -> tu
             return None
         found = again
     factor = float(found[-1] / GRID[-1])
-    return ("softplus", inner, factor) if _alike(found, factor, CURVES["softplus"].value(GRID)) else None
+    return (
+        ("softplus", inner, factor)
+        if _alike(found, factor, CURVES["softplus"].value(GRID))
+        else None
+    )
 
 
-def _drawn(answer: str, source: str, chain: Mapping[str, Operation], values: Values, grid: Floats) -> Floats | None:
-    """What the answer is where the source runs over a grid, if it hangs on nothing else and is finite."""
+def _drawn(
+    answer: str, source: str, chain: Mapping[str, Operation], values: Values, grid: Floats
+) -> Floats | None:
+    """What the answer is where the source runs over a grid, if it hangs on nothing else and is
+    finite.
+    """
     on_grid: dict[str, Any] = {source: grid}
     with np.errstate(all="ignore"):
         for name, link in chain.items():
-            if name != source and all(use in on_grid or _is_number(values[use]) for use in link.uses):
-                uses = {use: on_grid[use] if use in on_grid else np.reshape(values[use], ()) for use in link.uses}
+            if name != source and all(
+                use in on_grid or _is_number(values[use]) for use in link.uses
+            ):
+                uses = {
+                    use: on_grid[use] if use in on_grid else np.reshape(values[use], ())
+                    for use in link.uses
+                }
                 try:
                     on_grid[name] = link.compute(uses)
                 except Exception:  # of the foreign package: then it leads nowhere
                     continue
     drawn = np.asarray(on_grid.get(answer, np.nan), dtype=np.float64)
-    return None if drawn.shape != grid.shape or not np.isfinite(drawn).all() or answer == source else drawn
+    return (
+        None
+        if drawn.shape != grid.shape or not np.isfinite(drawn).all() or answer == source
+        else drawn
+    )
 
 
 def _near_half(factor: float) -> float:
@@ -441,7 +532,12 @@ def _near_half(factor: float) -> float:
 
 
 def _alike(drawn: Floats, factor: float, shape: Floats) -> bool:
-    return bool(factor and (np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))).all())
+    return bool(
+        factor
+        and (
+            np.abs(drawn - factor * shape) <= 1e-5 * abs(factor) * np.maximum(1, np.abs(shape))
+        ).all()
+    )
 
 
 def _is_number(value: Value) -> bool:
@@ -454,22 +550,30 @@ def _is_number(value: Value) -> bool:
 def _ended(program: Computation, values: Values, embedding: Floats, entrance: Entrance) -> Walked:
     """Leave away what only keeps the order of the scores, then take them."""
     by_name = {node.name: node for node in program.nodes}
-    name, taken, endings = program.answer, program.answer, []
+    name = program.answer
+    taken = program.answer
+    endings = []
     while (node := by_name.get(name)) is not None and node.uses:
         before = _undivided(values[node.uses[0]], entrance)
         name = node.uses[0]
         if node.ending not in ("", "shape") and _keeps_order(node, before):
             endings.append(node.ending)
             taken = name
-            if before.size == 1:  # it says where the answer turns, and what comes before it does not
+            if (
+                before.size == 1
+            ):  # it says where the answer turns, and what comes before it does not
                 break
-        elif node.ending != "shape" and not _moves_one(node, before, _undivided(values[node.name], entrance)):
+        elif node.ending != "shape" and not _moves_one(
+            node, before, _undivided(values[node.name], entrance)
+        ):
             break
     by = values[taken].by if isinstance(values[taken], Quotient) else None
     scores = _undivided(values[taken], entrance)
     _refuse(scores)
     if not isinstance(scores, Tensor):
-        raise ModelError("The scores of the network are not computed from the vectors of the words.")
+        raise ModelError(
+            "The scores of the network are not computed from the vectors of the words."
+        )
     if by is not None:
         factor = as_number(by, entrance)
         assert isinstance(factor, Tensor)
@@ -478,7 +582,9 @@ def _ended(program: Computation, values: Values, embedding: Floats, entrance: En
 
 
 def _undivided(value: Value, entrance: Entrance) -> Value:
-    """A value as a tensor where it is one of vectors of words, a mean as the sum that is divided."""
+    """A value as a tensor where it is one of vectors of words, a mean as the sum that
+    is divided.
+    """
     inner = value.value if isinstance(value, Quotient) else value
     return entrance.enter(inner) if isinstance(inner, Lookup) else inner
 

@@ -1,1 +1,3 @@
-"""What is explained: texts, tokenizers, networks in one normal form, and the classifier around them."""
+"""What is explained: texts, tokenizers, networks in one normal form, and the classifier around
+them.
+"""

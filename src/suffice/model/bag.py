@@ -1,7 +1,9 @@
-"""A bag of words: what a fitted scikit-learn pipeline does with a text, so that its worst case can be computed.
+"""A bag of words: what a fitted scikit-learn pipeline does with a text, so that its worst case can
+be computed.
 
-Tokens are counted (single ones, pairs of neighbours, ...), each count c becomes scale * tf(c), the vector is divided by
-its norm, and the scores are linear in it. A vector of zeros stays as it is, as in scikit-learn.
+Tokens are counted (single ones, pairs of neighbours, ...), each count c becomes scale * tf(c), the
+vector is divided by its norm, and the scores are linear in it. A vector of zeros stays as it is, as
+in scikit-learn.
 """
 
 from __future__ import annotations
@@ -25,9 +27,13 @@ Norm: TypeAlias = Literal["l2", "l1"] | None
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """A lowered pipeline. `column` gives a feature's place and sign, or None where the pipeline does not know it."""
+    """A lowered pipeline. `column` gives a feature's place and sign, or None where the pipeline
+    does not know it.
+    """
 
-    tokens: Callable[[str], Sequence[str]]  # of a string: prepared, cut into tokens, stop words gone
+    tokens: Callable[
+        [str], Sequence[str]
+    ]  # of a string: prepared, cut into tokens, stop words gone
     separates: Callable[[str], bool]  # whether a character ends every token on both of its sides
     orders: tuple[int, int]  # the shortest and longest n-gram
     column: Callable[[str], tuple[int, float] | None]
@@ -39,8 +45,12 @@ class Bag:
     examples: tuple[str, ...] = ()  # some words that it knows
     curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
     trees: Trees | None = None  # what decides in the place of `rows`
-    model: Callable[[scipy.sparse.csr_matrix], Floats] | None = None  # the program's own model in the place of `rows`
-    streams: tuple[Stream, ...] = ()  # where features reach over words: then `tokens` are the features of a whole text
+    model: Callable[[scipy.sparse.csr_matrix], Floats] | None = (
+        None  # the program's own model in the place of `rows`
+    )
+    streams: tuple[
+        Stream, ...
+    ] = ()  # where features reach over words: then `tokens` are the features of a whole text
 
     def features(self, tokens: Sequence[str]) -> dict[int, float]:
         """The counts of a list of tokens, by column."""
@@ -54,23 +64,29 @@ class Bag:
     def scores(self, tokens: Sequence[str]) -> Floats:
         """The scores of a list of tokens, worked out here (scikit-learn's own are what counts).
 
-        Not numbers where trees stand so close to a threshold that the program's own rounding decides.
+        Not numbers where trees stand so close to a threshold that the program's own rounding
+        decides.
         """
         found = self.features(tokens)
-        where, counts = np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.float64)
+        where = np.array(list(found), dtype=np.int64)
+        counts = np.array(list(found.values()), dtype=np.float64)
         values = self.scale[where] * term(self.tf, counts)
         size = norm(self.norm, values)
         values = values / size if size > 0 else values
         if self.trees is not None:
             return self.trees.scores(dict(zip(where.tolist(), values.tolist(), strict=True)))
         if self.model is not None:
-            row = scipy.sparse.csr_matrix((values, (np.zeros_like(where), where)), shape=(1, len(self.scale)))
+            row = scipy.sparse.csr_matrix(
+                (values, (np.zeros_like(where), where)), shape=(1, len(self.scale))
+            )
             return np.asarray(self.model(row)[0])
         return np.asarray(self.rows[:, where] @ values + self.bias)
 
     @property
     def bounded(self) -> bool:
-        """Whether the worst case can be bounded: weights of single tokens and of pairs. Else there are tables."""
+        """Whether the worst case can be bounded: weights of single tokens and of pairs. Else there
+        are tables.
+        """
         return self.trees is None and self.model is None and self.most <= 2
 
     @cached_property

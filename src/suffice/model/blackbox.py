@@ -24,7 +24,8 @@ from suffice.model.text import WRITTEN, Text, written
 
 MASK = "[MASK]"
 VOTES = (
-    "It said 1 for one label and 0 for the others, not how sure it is: if that is a model's predict, hand in its "
+    "It said 1 for one label and 0 for the others, not how sure it is: if that is a model's "
+    "predict, hand in its "
     "predict_proba."
 )
 
@@ -33,10 +34,11 @@ VOTES = (
 class BlackBox:
     """A function from texts to scores with its labels; make one with `from_function` and its like.
 
-    `digest` stands for the program in certificates and files of answers; `mask` is what `Mask()` puts in the place of a
-    word; `notes` say what a reader should know, such as where texts are cut. `cache` is a file that keeps the answers.
-    `meta["scores"]` says what scores are ("logits", "probabilities" or "margins"); without it, scores of a text that
-    are not below zero and add up to 1 are its probabilities.
+    `digest` stands for the program in certificates and files of answers; `mask` is what `Mask()`
+    puts in the place of a word; `notes` say what a reader should know, such as where texts are cut.
+    `cache` is a file that keeps the answers. `meta["scores"]` says what scores are ("logits",
+    "probabilities" or "margins"); without it, scores of a text that are not below zero and add up
+    to 1 are its probabilities.
     """
 
     function: Function
@@ -47,18 +49,30 @@ class BlackBox:
     notes: tuple[str, ...] = ()
     cache: str | Path | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
-    again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None  # how another process makes the same one
-    keep: Callable[[Path], str] | None = None  # saves it in a folder, and gives the file's name; "" where it cannot be
-    uncovered: str = ""  # what it holds that its digest does not cover: then the digest is that of this object alone
-    bag: Bag | None = None  # laid open as a bag of words: then the worst case of a text is computed, at any length
+    again: tuple[Callable[..., Any], tuple[Any, ...]] | None = (
+        None  # how another process makes the same one
+    )
+    keep: Callable[[Path], str] | None = (
+        None  # saves it in a folder, and gives the file's name; "" where it cannot be
+    )
+    # what it holds that its digest does not cover: then the digest is that of this object alone
+    uncovered: str = ""
+    bag: Bag | None = (
+        # laid open as a bag of words: then the worst case of a text is computed, at any length
+        None
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", different(plain_labels(self.labels)))
         if not callable(self.function):
-            raise ModelError(f"A black box needs a function from a list of texts to scores, not {self.function!r}.")
+            raise ModelError(
+                "A black box needs a function from a list of texts to scores, not "
+                f"{self.function!r}."
+            )
         if self.cache is not None and self.name.endswith("<lambda>"):
             raise InputError(
-                "A file of answers is kept for a program with a name, and a lambda has none of its own: give it one, "
+                "A file of answers is kept for a program with a name, and a lambda has none "
+                "of its own: give it one, "
                 "as in sf.from_function(predict, labels, name='my-api-v1')."
             )
         if self.cache is not None:
@@ -70,16 +84,30 @@ class BlackBox:
     def __reduce__(self) -> Any:
         if self.again is not None:
             return self.again
-        given = (self.function, self.labels, self.name, self.digest, self.mask, self.notes, self.cache, self.meta)
-        return partial(BlackBox, uncovered=self.uncovered), given  # without the bag: it is asked then
+        given = (
+            self.function,
+            self.labels,
+            self.name,
+            self.digest,
+            self.mask,
+            self.notes,
+            self.cache,
+            self.meta,
+        )
+        return partial(
+            BlackBox, uncovered=self.uncovered
+        ), given  # without the bag: it is asked then
 
     def check_told(self, kept: str) -> None:
         """Refuse to keep something that would not be known again."""
         if self.uncovered:
             raise InputError(
-                f"{kept} would not be known again: what {self.name!r} answers may depend on {self.uncovered}, which no "
-                "digest covers. Give a version that stands for the program, as in sf.from_function(predict, labels, "
-                "version='2024-05') (an attribute `version` of what a command names), and another one when it changes."
+                f"{kept} would not be known again: what {self.name!r} answers may depend on "
+                f"{self.uncovered}, which no "
+                "digest covers. Give a version that stands for the program, as in "
+                "sf.from_function(predict, labels, "
+                "version='2024-05') (an attribute `version` of what a command names), and "
+                "another one when it changes."
             )
 
     @cached_property
@@ -137,13 +165,15 @@ def from_function(
     mask: str = MASK,
     cache: str | Path | None = None,
 ) -> BlackBox:
-    """Any function from a list of texts to an (n, classes) array of scores or probabilities as a classifier.
+    """Any function from a list of texts to an (n, classes) array of scores or probabilities as a
+    classifier.
 
-    `labels` are strings, numbers or booleans, and are called by strings: 1 is "1". `name` is what it is called in
-    answers. Its digest, by which certificates, runs and files of answers know it, covers its code and data and whatever
-    these reach in your own files, and the versions of the packages that they use; or `version` in the place of all
-    that: give one where answers depend on something else (a service, a file that is read later), and another one
-    whenever that changes. Where it holds something that no digest covers (a connection, a generator) nothing is kept
+    `labels` are strings, numbers or booleans, and are called by strings: 1 is "1". `name` is what
+    it is called in answers. Its digest, by which certificates, runs and files of answers know it,
+    covers its code and data and whatever these reach in your own files, and the versions of the
+    packages that they use; or `version` in the place of all that: give one where answers depend on
+    something else (a service, a file that is read later), and another one whenever that changes.
+    Where it holds something that no digest covers (a connection, a generator) nothing is kept
     without one.
     """
     called = name or str(getattr(predict, "__qualname__", type(predict).__name__))
@@ -166,11 +196,19 @@ def from_function(
 
 def not_covered(what: str) -> tuple[str, ...]:
     """What a reader should know of a program that no digest covers."""
-    return (f"No digest covers {what}: in another process the certificate is about another program.",) if what else ()
+    return (
+        (f"No digest covers {what}: in another process the certificate is about another program.",)
+        if what
+        else ()
+    )
 
 
 def under_names(blackbox: BlackBox, names: Names) -> BlackBox:
-    """The same program, its labels called otherwise: to certificates and files of answers it is another one."""
+    """The same program, its labels called otherwise: to certificates and files of answers it is
+    another one.
+    """
     labels = renamed(blackbox.labels, names)
     digest = hashlib.sha256(json.dumps([blackbox.digest, labels]).encode()).hexdigest()
-    return replace(blackbox, labels=labels, digest=digest, again=(under_names, (blackbox, names)), keep=None)
+    return replace(
+        blackbox, labels=labels, digest=digest, again=(under_names, (blackbox, names)), keep=None
+    )

@@ -1,11 +1,14 @@
-"""Boundaries: where the words of a string begin and end, for classifiers that are given whole strings.
+"""Boundaries: where the words of a string begin and end, for classifiers that are given whole
+strings.
 
-These are Unicode's word boundaries (UAX #29, without white space), by what Python knows of characters, with changes
-of the kind that the standard leaves to its users: apostrophes and hyphens join whatever they stand between (O'Neil,
-90's, Anne-Marie), colons part words, as in CLDR; in scripts without spaces every cluster of characters (a letter and
-what is written on, around or below it) is a word, as there is no dictionary here; emoticons are words; superscripts and
-fractions go with numbers; and invisible marks of direction or hyphenation join a word only inside it, so that the word
-before one is still itself. Tibetan has a mark between syllables, so that these are its words.
+These are Unicode's word boundaries (UAX #29, without white space), by what Python knows of
+characters, with changes of the kind that the standard leaves to its users: apostrophes and hyphens
+join whatever they stand between (O'Neil, 90's, Anne-Marie), colons part words, as in CLDR; in
+scripts without spaces every cluster of characters (a letter and what is written on, around or below
+it) is a word, as there is no dictionary here; emoticons are words; superscripts and fractions go
+with numbers; and invisible marks of direction or hyphenation join a word only inside it, so that
+the word before one is still itself. Tibetan has a mark between syllables, so that these are its
+words.
 """
 
 from __future__ import annotations
@@ -26,19 +29,24 @@ MARK, FORMAT = "xf"  # what is of the character before it; what shows nothing
 MIDDLE = dict.fromkeys(".\u2024\ufe52\uff0e", "q")  # full stops: between letters and between digits
 MIDDLE |= dict.fromkeys("'\u2019\uff07-\u2010\u2011", "p")  # between whatever is of a word
 MIDDLE |= dict.fromkeys("\u00b7\u0387\u055f\u05f4\u2027", "m")  # between letters
-MIDDLE |= dict.fromkeys(",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b", "c")
+MIDDLE |= dict.fromkeys(
+    ",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b", "c"
+)
 WORD = re.compile(
     r"[ank_](?:_|(?<!k)[an]|(?<=[k_])k|(?<=a)[mq](?=a)|(?<=n)[cq](?=n)|(?<=[ank_])p(?=[ank_])"
     r"|(?<=[mqcp])(?:[an]|k)|(?<=[ank_])f+(?=[an_])|(?<=f)[an])*"
 )
 
-ZERO_WIDTH_JOINER, ZERO_WIDTH_SPACE = "\u200d", "\u200b"
+ZERO_WIDTH_JOINER = "\u200d"
+ZERO_WIDTH_SPACE = "\u200b"
 JOINERS = "\u200c\u200d"
 TONES = ("\U0001f3fb", "\U0001f3ff")  # of skin, the first and the last
 TAGS = ("\U000e0020", "\U000e007f")  # of the flags of regions
 FLAGS = ("\U0001f1e6", "\U0001f1ff")  # letters of which two are a flag
-BELOW = "\u17d2\u1039\u1a60"  # marks that put the next consonant below this one (Khmer, Myanmar, Tai Tham)
-ON = "\u0e33\u0eb3\uff9e\uff9f"  # letters that belong to the one before: vowels (Thai, Lao), half-width voice marks
+# marks that put the next consonant below this one (Khmer, Myanmar, Tai Tham)
+BELOW = "\u17d2\u1039\u1a60"
+# letters that belong to the one before: vowels (Thai, Lao), half-width voice marks
+ON = "\u0e33\u0eb3\uff9e\uff9f"
 
 
 def _ranges(listed: str) -> Ranges:
@@ -53,7 +61,8 @@ SPACELESS = _ranges(
     "1B150-1B152 1B170-1B2FB 20000-3FFFF"
 )
 KATAKANAS = _ranges(
-    "3031-3035 309B-309C 30A0-30FA 30FC-30FF 31F0-31FF 32D0-32FE 3300-3357 FF66-FF9D 1B000-1B000 1B164-1B167"
+    "3031-3035 309B-309C 30A0-30FA 30FC-30FF 31F0-31FF 32D0-32FE 3300-3357 FF66-FF9D "
+    "1B000-1B000 1B164-1B167"
 )
 
 # --- signs that are read as one ---
@@ -72,8 +81,11 @@ EMOTICON = re.compile(
 
 
 def segments(source: str) -> list[Segment]:
-    """The words and marks of a string in order, each with its place; nothing but white space is left out."""
-    found, last = list[Segment](), 0
+    """The words and marks of a string in order, each with its place; nothing but white space is
+    left out.
+    """
+    found = list[Segment]()
+    last = 0
     for match in EMOTICON.finditer(source):
         found += _between(source, last, match.start())
         found.append((match.group(), *match.span()))
@@ -82,7 +94,9 @@ def segments(source: str) -> list[Segment]:
 
 
 def spaced(char: str) -> bool:
-    """Whether a word that ends or begins with this character needs something between it and another one."""
+    """Whether a word that ends or begins with this character needs something between it and another
+    one.
+    """
     return wordlike(char) and not _within(ord(char), SPACELESS)
 
 
@@ -105,11 +119,18 @@ def _between(source: str, start: int, end: int) -> Iterator[Segment]:
 
 
 def _clusters(source: str, start: int, end: int) -> tuple[str, list[int]]:
-    """The characters with the marks on them as one each: their classes as a string, and where they begin."""
-    kinds, starts = list[str](), list[int]()
+    """The characters with the marks on them as one each: their classes as a string, and where they
+    begin.
+    """
+    kinds = list[str]()
+    starts = list[int]()
     for place in range(start, end):
         kind = _kind(source[place])
-        if place == start or kinds[-1] == SPACE or not _goes_on(source, starts[-1], place, kinds[-1], kind):
+        if (
+            place == start
+            or kinds[-1] == SPACE
+            or not _goes_on(source, starts[-1], place, kinds[-1], kind)
+        ):
             kinds.append(OTHER if kind == MARK else kind)
             starts.append(place)
     return "".join(kinds), starts
@@ -117,7 +138,8 @@ def _clusters(source: str, start: int, end: int) -> tuple[str, list[int]]:
 
 def _goes_on(source: str, begun: int, place: int, before: str, kind: str) -> bool:
     """Whether a character belongs to the cluster before it."""
-    char, last = source[place], source[place - 1]
+    char = source[place]
+    last = source[place - 1]
     if kind == MARK:
         return True
     if last == ZERO_WIDTH_JOINER:

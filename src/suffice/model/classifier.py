@@ -26,13 +26,20 @@ from suffice.model.text import Text
 from suffice.model.tokenizers import FILE, HuggingFace, Pattern, Tokenizer, as_tokenizer
 
 FORMAT = 2
-READING = ("format", "length", "pad", "unknown", "tokenizer")  # of the header: what decides how a text is read
+READING = (
+    "format",
+    "length",
+    "pad",
+    "unknown",
+    "tokenizer",
+)  # of the header: what decides how a text is read
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The winning label, the raw scores, the probabilities (None of a model that gives none), and the margin: the
-    lead over the best rival."""
+    """The winning label, the raw scores, the probabilities (None of a model that gives none), and
+    the margin: the lead over the best rival.
+    """
 
     label: str
     scores: tuple[float, ...]
@@ -44,10 +51,11 @@ class Prediction:
 class Classifier:
     """A text classifier: words are looked up, embedded and sent through the network.
 
-    `embedding` is (V, d) for the V words of `vocabulary`; texts are cut or padded to `length`. `meta` is for
-    people (data, accuracy, origin) and does not affect a prediction, so it is not part of the digest. `tokenizer` makes
-    words of a string: "words" (the default), a function of the string, or a Hugging Face `tokenizers.Tokenizer`.
-    Probabilities are the softmax of the scores, unless `meta["scores"]` says that these are "margins".
+    `embedding` is (V, d) for the V words of `vocabulary`; texts are cut or padded to `length`.
+    `meta` is for people (data, accuracy, origin) and does not affect a prediction, so it is not
+    part of the digest. `tokenizer` makes words of a string: "words" (the default), a function of
+    the string, or a Hugging Face `tokenizers.Tokenizer`. Probabilities are the softmax of the
+    scores, unless `meta["scores"]` says that these are "margins".
     """
 
     network: Network
@@ -81,7 +89,9 @@ class Classifier:
 
     @cached_property
     def columns(self) -> Floats:
-        """The embedding's coordinates one after the other (d, V), for distances to all words at once."""
+        """The embedding's coordinates one after the other (d, V), for distances to all words at
+        once.
+        """
         return np.ascontiguousarray(self.table.T)
 
     @cached_property
@@ -109,18 +119,25 @@ class Classifier:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over everything that affects a prediction: what is read from a text, then every number."""
+        """SHA-256 over everything that affects a prediction: what is read from a text, then every
+        number.
+        """
         return self._digests[1]
 
     @property
     def reading(self) -> str:
-        """SHA-256 over everything that affects how a text is read: words, length, and the tokenizer's content."""
+        """SHA-256 over everything that affects how a text is read: words, length, and the
+        tokenizer's content.
+        """
         return self._digests[0]
 
     @cached_property
     def _digests(self) -> tuple[str, str]:
-        """Of what affects reading, then of all: each part after its length, so that no two classifiers are alike."""
-        sha, found = hashlib.sha256(), []
+        """Of what affects reading, then of all: each part after its length, so that no two
+        classifiers are alike.
+        """
+        sha = hashlib.sha256()
+        found = []
         for parts in (_reading_parts(self), _network_parts(self)):
             for part in parts:
                 sha.update(len(part).to_bytes(8, "little"))
@@ -133,26 +150,39 @@ class Classifier:
         if isinstance(given, Text):
             return self._own(given)
         how = self.reader
-        return texts.read(given, self.lookup, self.length, self.pad, self.unknown, how, how.once, self.reading)
+        return texts.read(
+            given, self.lookup, self.length, self.pad, self.unknown, how, how.once, self.reading
+        )
 
     def _own(self, text: Text) -> Text:
-        """A text that was read before, once it is known that it was read in this way; one from a file is read again."""
+        """A text that was read before, once it is known that it was read in this way; one from a
+        file is read again.
+        """
         if text.reader == self.reading:
             return text
         if not text.reader:
-            again = (self.read(given) for given in (text.source, list(text.tokens[: len(text.words)])))
-            found = next((own for own in again if (own.tokens, own.indices) == (text.tokens, text.indices)), None)
+            again = (
+                self.read(given) for given in (text.source, list(text.tokens[: len(text.words)]))
+            )
+            found = next(
+                (own for own in again if (own.tokens, own.indices) == (text.tokens, text.indices)),
+                None,
+            )
             if found is not None:
                 return found
         raise InputError(
-            f"The text {text.source[:60]!r} was read by another classifier, which may see other words in it: give the "
+            f"The text {text.source[:60]!r} was read by another classifier, which may see "
+            "other words in it: give the "
             "string itself."
         )
 
     @cached_property
     def ordered(self) -> bool:
-        """Whether the place of a word may count: then padding in its place is not the text without it."""
-        first, size = self.network.steps[0].weight, self.dimension
+        """Whether the place of a word may count: then padding in its place is not the text without
+        it.
+        """
+        first = self.network.steps[0].weight
+        size = self.dimension
         mine = first[:, :size]
         others = (first[:, at : at + size] for at in range(size, self.length * size, size))
         return any((mine != other).sum() for other in others)
@@ -183,14 +213,18 @@ class Classifier:
             return self.lookup.get(word, self.lookup.get(word.lower(), unknown))
         tokens = [token for token, _, _ in self.reader(word)]
         if len(tokens) > 1:
-            raise InputError(f"The substitute {word!r} is read as {len(tokens)} words, but takes the place of one.")
+            raise InputError(
+                f"The substitute {word!r} is read as {len(tokens)} words, but takes the place "
+                "of one."
+            )
         return self.lookup.get(tokens[0], unknown) if tokens else unknown
 
     def each_once(self, rows: list[list[int]]) -> list[list[int]]:
-        """The words that may stand at each position, refused where one that counts once could stand at two.
+        """The words that may stand at each position, refused where one that counts once could stand
+        at two.
 
-        A model of sets of words counts a word once, however often it occurs; the network, which adds up positions,
-        would count it twice.
+        A model of sets of words counts a word once, however often it occurs; the network, which
+        adds up positions, would count it twice.
         """
         silent = {self.lookup[self.pad], self.lookup[self.unknown]}
         seen: dict[int, int] = {}
@@ -199,7 +233,8 @@ class Classifier:
                 if seen.setdefault(index, position) != position:
                     raise InputError(
                         "For this classifier a word counts once, however often it occurs, but "
-                        f"{self.vocabulary[index]!r} could stand at positions {seen[index]} and {position}: "
+                        f"{self.vocabulary[index]!r} could stand at positions {seen[index]} "
+                        f"and {position}: "
                         "leave it out of one's substitutes."
                     )
         return rows
@@ -208,18 +243,26 @@ class Classifier:
         return place_of(self.labels, label)
 
     def save(self, folder: str | Path) -> None:
-        """Write classifier.json, vocabulary.txt, weights.safetensors (and a tokenizer.json) into `folder`."""
+        """Write classifier.json, vocabulary.txt, weights.safetensors (and a tokenizer.json) into
+        `folder`.
+        """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         header = {**_header(self), "digest": self.digest, "meta": dict(self.meta)}
-        (path / "classifier.json").write_text(json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        (path / "vocabulary.txt").write_text("\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n")
+        (path / "classifier.json").write_text(
+            json.dumps(header, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        (path / "vocabulary.txt").write_text(
+            "\n".join(self.vocabulary) + "\n", encoding="utf-8", newline="\n"
+        )
         if isinstance(self.reader, HuggingFace):
             (path / FILE).write_text(self.reader.json, encoding="utf-8", newline="\n")
         tensors = {"embedding": self.table}
         for place, step in enumerate(self.network.steps):
             tensors |= step_tensors(place, step)
-        save_file({name: narrow(array) for name, array in tensors.items()}, path / "weights.safetensors")
+        save_file(
+            {name: narrow(array) for name, array in tensors.items()}, path / "weights.safetensors"
+        )
 
 
 def _header(classifier: Classifier) -> dict[str, Any]:
@@ -232,7 +275,9 @@ def _header(classifier: Classifier) -> dict[str, Any]:
         "tokenizer": classifier.reader.header(),
         "relu": [np.flatnonzero(step.relu).tolist() for step in classifier.network.steps],
     }
-    curves = [{name: units.tolist() for name, units in step.curves} for step in classifier.network.steps]
+    curves = [
+        {name: units.tolist() for name, units in step.curves} for step in classifier.network.steps
+    ]
     maxima = [[group.tolist() for group in step.maxima] for step in classifier.network.steps]
     more: dict[str, list[Any]] = {"curves": curves, "maxima": maxima}
     return {**header, **{name: units for name, units in more.items() if any(units)}}
@@ -259,7 +304,9 @@ def _network_parts(classifier: Classifier) -> Iterator[Any]:
 
 
 def _array_parts(array: Any) -> Iterator[Any]:
-    """An array in its one form as bytes: sparse where `compact` says, little-endian, without -0.0, which CSR lacks."""
+    """An array in its one form as bytes: sparse where `compact` says, little-endian, without -0.0,
+    which CSR lacks.
+    """
     yield repr(tuple(map(int, array.shape))).encode()
     if is_sparse(array):
         rows = array
@@ -268,7 +315,10 @@ def _array_parts(array: Any) -> Iterator[Any]:
             rows.sum_duplicates()
             rows.eliminate_zeros()
         yield b"sparse"
-        yield from (np.ascontiguousarray(part, dtype="<i8").view(np.uint8) for part in (rows.indptr, rows.indices))
+        yield from (
+            np.ascontiguousarray(part, dtype="<i8").view(np.uint8)
+            for part in (rows.indptr, rows.indices)
+        )
         array = rows.data
     yield (np.ascontiguousarray(array, dtype="<f8").ravel() + 0.0).view(np.uint8)
 
@@ -281,15 +331,19 @@ def _validate(classifier: Classifier) -> None:
 
 def _validate_numbers(classifier: Classifier) -> None:
     """A row for each word, and no number that the arithmetic of proofs cannot hold."""
-    table, words = classifier.table, classifier.vocabulary
+    table = classifier.table
+    words = classifier.vocabulary
     if table.ndim != 2 or len(table) != len(words):
-        raise ModelError(f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words.")
+        raise ModelError(
+            f"The embedding has shape {table.shape} but the vocabulary has {len(words)} words."
+        )
     if not np.isfinite(table).all():
         raise ModelError("The embedding holds a value that is not a finite number.")
     for what, numbers in _numbers(classifier):
         if not within_reach(numbers):
             raise ModelError(
-                f"{what} holds {_beyond(numbers):.3g}: numbers beyond {LARGEST:.3g} (2^128) are refused, as sums of "
+                f"{what} holds {_beyond(numbers):.3g}: numbers beyond {LARGEST:.3g} (2^128) "
+                "are refused, as sums of "
                 "their products are more than the arithmetic of proofs holds."
             )
 
@@ -303,24 +357,36 @@ def _validate_names(classifier: Classifier) -> None:
         raise ModelError("The vocabulary holds a word twice.")
     for role in (classifier.pad, classifier.unknown):
         if role not in classifier.lookup:
-            raise ModelError(f"The vocabulary lacks {role!r}, which the classifier uses for padding or unknown words.")
+            raise ModelError(
+                f"The vocabulary lacks {role!r}, which the classifier uses for padding or "
+                "unknown words."
+            )
 
 
 def _validate_fit(classifier: Classifier) -> None:
     """The network takes as many numbers as a text has, and gives a score for each label."""
-    length, size, network = classifier.length, classifier.table.shape[1], classifier.network
+    length = classifier.length
+    size = classifier.table.shape[1]
+    network = classifier.network
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:
         raise ModelError(f"The length must be a positive whole number, not {length!r}.")
     if length * size > MOST_INPUTS:
         raise ModelError(
-            f"A text of {length} words × {size} dimensions is too large: at most {MOST_INPUTS} numbers are supported."
+            f"A text of {length} words × {size} dimensions is too large: at most "
+            f"{MOST_INPUTS} numbers are supported."
         )
     if network.inputs != length * size:
         raise ModelError(
-            f"The network takes {network.inputs} numbers, but {length} words × {size} dimensions give {length * size}."
+            f"The network takes {network.inputs} numbers, but {length} words × {size} "
+            f"dimensions give {length * size}."
         )
-    if len(classifier.labels) != network.outputs or len(set(classifier.labels)) != len(classifier.labels):
-        raise ModelError(f"There are {len(set(classifier.labels))} different labels for {network.outputs} outputs.")
+    if len(classifier.labels) != network.outputs or len(set(classifier.labels)) != len(
+        classifier.labels
+    ):
+        raise ModelError(
+            f"There are {len(set(classifier.labels))} different labels for {network.outputs} "
+            "outputs."
+        )
 
 
 def _numbers(classifier: Classifier) -> Iterator[tuple[str, Floats]]:

@@ -1,4 +1,6 @@
-"""Code: what compiled code does, and what it reads: names of its module, modules that it imports, attributes."""
+"""Code: what compiled code does, and what it reads: names of its module, modules that it imports,
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from types import CodeType
 # With these a program may look up whatever stands in one of its strings.
 LOOKUPS = {"eval", "exec", "globals", "vars", "getattr", "attrgetter", "methodcaller"}
 IMPORTERS = {"__import__", "import_module", "modules"}  # the last: of sys
-AROUND = ("NAME", "GLOBAL", "DEREF", "CLOSURE", "CLASSDEREF")  # instructions that load what is not local
+AROUND = (
+    "NAME",
+    "GLOBAL",
+    "DEREF",
+    "CLOSURE",
+    "CLASSDEREF",
+)  # instructions that load what is not local
 ADDERS = {"append", "extend"}
 WORD = re.compile(r"[^\W\d]\w*")
 DOTTED = re.compile(rf"{WORD.pattern}(?:\.{WORD.pattern})*")
@@ -20,11 +28,13 @@ DOTTED = re.compile(rf"{WORD.pattern}(?:\.{WORD.pattern})*")
 
 @dataclass
 class Reads:
-    """What code and the functions inside it look up: `globals` in their module, `names` in anything.
+    """What code and the functions inside it look up: `globals` in their module, `names` in
+    anything.
 
-    `imports` are the modules that they import, as written: the name, and the level of a relative import.
-    `spoken` are those that their strings may name. `used` are variables around it, with those of its module, of which
-    more is done than that a list is added to: what a program only writes is no part of what it answers.
+    `imports` are the modules that they import, as written: the name, and the level of a relative
+    import. `spoken` are those that their strings may name. `used` are variables around it, with
+    those of its module, of which more is done than that a list is added to: what a program only
+    writes is no part of what it answers.
     """
 
     globals: set[str] = field(default_factory=set)
@@ -35,7 +45,8 @@ class Reads:
 
 
 def reads(code: CodeType) -> Reads:
-    found, strings = Reads(), set[str]()
+    found = Reads()
+    strings = set[str]()
     for one in _all(code):
         _read(one, found)
         strings |= {text for const in one.co_consts for text in _strings(const)}
@@ -60,7 +71,10 @@ def _all(code: CodeType) -> Iterator[CodeType]:
 
 def _read(code: CodeType, found: Reads) -> None:
     found.names |= set(code.co_names)
-    before: list[object] = [0, None]  # the last two constants: before an import its level, and what is taken from it
+    before: list[object] = [
+        0,
+        None,
+    ]  # the last two constants: before an import its level, and what is taken from it
     steps = list(dis.get_instructions(code))
     for step, after in pairwise([*steps, steps[-1]]):
         name = step.opname

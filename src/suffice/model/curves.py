@@ -1,4 +1,6 @@
-"""Curves: the smooth activations a unit may have, with what is known of their slope, bend and range."""
+"""Curves: the smooth activations a unit may have, with what is known of their slope, bend and
+range.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
-# What a value computed here may be off by, as a share of 1 + |z| + |value|: far more than NumPy and SciPy are.
+# What a value computed here may be off by, as a share of 1 + |z| + |value|: far more than NumPy and
+# SciPy are.
 FUZZ = 2.0**-44
 
 
@@ -20,8 +23,8 @@ FUZZ = 2.0**-44
 class Curve:
     """A smooth function of one unit.
 
-    `steep` and `bend` bound |f'| and |f''| over intervals [low, high]. The function rises, or if `valley` is given
-    it falls to about there and rises from there on, and is nowhere below `least`.
+    `steep` and `bend` bound |f'| and |f''| over intervals [low, high]. The function rises, or if
+    `valley` is given it falls to about there and rises from there on, and is nowhere below `least`.
     """
 
     value: Callable[[Floats], Floats]
@@ -34,7 +37,9 @@ class Curve:
     def range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Outer bounds of the values over [low, high]."""
         ends = self.value(low), self.value(high)
-        doubt = FUZZ * (1 + np.maximum(np.abs(low) + np.abs(ends[0]), np.abs(high) + np.abs(ends[1])))
+        doubt = FUZZ * (
+            1 + np.maximum(np.abs(low) + np.abs(ends[0]), np.abs(high) + np.abs(ends[1]))
+        )
         bottom = np.minimum(*ends) - doubt
         if self.valley is not None:  # a hair around it, as its place is rounded
             inside = (low < self.valley + 1e-3) & (high > self.valley - 1e-3)
@@ -104,7 +109,9 @@ CURVES: Mapping[str, Curve] = {
     "tanh": Curve(np.tanh, lambda z: 1 - np.tanh(z) ** 2, _at_most(1.0), _at_most(0.77), -1.0),
     "sigmoid": Curve(_sigmoid, _sigmoid_slope, _at_most(0.25), _at_most(0.0963), 0.0),
     "gelu": Curve(_gelu, _gelu_slope, _at_most(1.13), _at_most(0.798), -0.16998, -0.751),
-    "gelu_tanh": Curve(_tanh_gelu, _tanh_gelu_slope, _at_most(1.13), _at_most(0.799), -0.17005, -0.752),
+    "gelu_tanh": Curve(
+        _tanh_gelu, _tanh_gelu_slope, _at_most(1.13), _at_most(0.799), -0.17005, -0.752
+    ),
     "silu": Curve(_silu, _silu_slope, _at_most(1.1), _at_most(0.5), -0.27847, -1.2785),
     "elu": Curve(
         lambda z: np.where(z < 0, np.expm1(np.minimum(z, 0.0)), z),
@@ -114,7 +121,13 @@ CURVES: Mapping[str, Curve] = {
         -1.0,
     ),
     "softplus": Curve(lambda z: np.logaddexp(z, 0.0), _sigmoid, _at_most(1.0), _at_most(0.25), 0.0),
-    "exp": Curve(_exp, _exp, lambda low, high: _exp(high) * (1 + FUZZ), lambda low, high: _exp(high) * (1 + FUZZ), 0.0),
+    "exp": Curve(
+        _exp,
+        _exp,
+        lambda low, high: _exp(high) * (1 + FUZZ),
+        lambda low, high: _exp(high) * (1 + FUZZ),
+        0.0,
+    ),
     # falls all the way: the values at the ends bound it, whichever is larger
     "share": Curve(_share, _share_slope, _at_most(1.0), _at_most(2.0), 0.0),
 }

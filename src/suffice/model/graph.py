@@ -1,7 +1,9 @@
-"""Graph: layers of any network, in any order and with any branches, lowered to the steps of the normal form.
+"""Graph: layers of any network, in any order and with any branches, lowered to the steps of the
+normal form.
 
-A Tensor is an affine function of the units computed so far. Affine layers only change that function; relus, maxima
-and smooth curves make a new block of units. At the end blocks become steps (rounds.py).
+A Tensor is an affine function of the units computed so far. Affine layers only change that
+function; relus, maxima and smooth curves make a new block of units. At the end blocks become steps
+(rounds.py).
 """
 
 from __future__ import annotations
@@ -41,9 +43,11 @@ MOST_SHARES = 64  # of one softmax: it takes the square of that many units
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Units that are made in one round from a tensor of earlier units; the input has round 0 and comes from None.
+    """Units that are made in one round from a tensor of earlier units; the input has round 0 and
+    comes from None.
 
-    With a `width` they are candidates of maxima, so many next to each other for each; the first gives the largest.
+    With a `width` they are candidates of maxima, so many next to each other for each; the first
+    gives the largest.
     """
 
     size: int
@@ -80,7 +84,9 @@ class Tensor:
 
     # --- affine maps ---
 
-    def affine(self, matrix: Floats, shape: tuple[int, ...], offset: Floats | float = 0.0) -> Tensor:
+    def affine(
+        self, matrix: Floats, shape: tuple[int, ...], offset: Floats | float = 0.0
+    ) -> Tensor:
         """matrix @ self + offset; the matrix may be sparse."""
         if np.ndim(offset) and np.shape(offset) != matrix.shape[:1]:  # never broadcast a bias
             raise ValueError(f"a bias of {np.shape(offset)} for {matrix.shape[0]} outputs")
@@ -95,7 +101,11 @@ class Tensor:
         flat = np.asarray(index, dtype=np.int64)
         if flat.size and not (flat.min() >= -1 and flat.max() < self.size):
             raise ValueError(f"there are {self.size} entries to pick from")
-        rows = sparse_rows(np.where(flat < 0, self.size, flat).reshape(-1, 1), np.ones((flat.size, 1)), self.size + 1)
+        rows = sparse_rows(
+            np.where(flat < 0, self.size, flat).reshape(-1, 1),
+            np.ones((flat.size, 1)),
+            self.size + 1,
+        )
         return self.affine(rows[:, : self.size], flat.shape)
 
     def reshape(self, shape: Sequence[int]) -> Tensor:
@@ -115,14 +125,18 @@ class Tensor:
         """Times a constant, both broadcast."""
         array = finite(factor)
         wide = self.broadcast(np.broadcast_shapes(self.shape, array.shape))
-        diagonal = scipy.sparse.diags_array(np.broadcast_to(array, wide.shape).ravel(), format="csr")
+        diagonal = scipy.sparse.diags_array(
+            np.broadcast_to(array, wide.shape).ravel(), format="csr"
+        )
         return wide.affine(diagonal, wide.shape)
 
     def shift(self, offset: ArrayLike) -> Tensor:
         """Plus a constant, both broadcast."""
         array = finite(offset)
         wide = self.broadcast(np.broadcast_shapes(self.shape, array.shape))
-        return Tensor(wide.parts, wide.offset + np.broadcast_to(array, wide.shape).ravel(), wide.shape)
+        return Tensor(
+            wide.parts, wide.offset + np.broadcast_to(array, wide.shape).ravel(), wide.shape
+        )
 
     def linear(self, weight: ArrayLike, bias: ArrayLike | None = None) -> Tensor:
         """weight @ x + bias over the last axis; weight is (out, in)."""
@@ -133,7 +147,11 @@ class Tensor:
             raise ValueError(f"a bias of {np.shape(bias)} for {len(w)} outputs")
         lead = self.shape[:-1]
         affordable(math.prod(lead) * w.size, MOST_ENTRIES)
-        matrix = w if math.prod(lead) == 1 else scipy.sparse.kron(scipy.sparse.eye_array(math.prod(lead)), w, "csr")
+        matrix = (
+            w
+            if math.prod(lead) == 1
+            else scipy.sparse.kron(scipy.sparse.eye_array(math.prod(lead)), w, "csr")
+        )
         out = self.affine(matrix, (*lead, len(w)))
         return out if bias is None else out.shift(bias)
 
@@ -144,7 +162,9 @@ class Tensor:
         return self._reduce(axes, keepdims, lambda windows: np.ones(windows.shape))
 
     def mean(self, axes: Axes = None, keepdims: bool = False) -> Tensor:
-        return self._reduce(axes, keepdims, lambda windows: np.full(windows.shape, 1 / windows.shape[1]))
+        return self._reduce(
+            axes, keepdims, lambda windows: np.full(windows.shape, 1 / windows.shape[1])
+        )
 
     def _reduce(self, axes: Axes, keepdims: bool, weights: Callable[[Ints], Floats]) -> Tensor:
         windows, shape = self._groups(axes, keepdims)
@@ -160,13 +180,18 @@ class Tensor:
         groups = self.places.transpose(*kept, *sorted(gone)).reshape(math.prod(lead), -1)
         if not groups.size:
             raise ValueError("there is nothing to take a sum, mean or maximum of")
-        return groups, tuple(1 if i in gone else n for i, n in enumerate(self.shape)) if keepdims else tuple(lead)
+        return groups, tuple(
+            1 if i in gone else n for i, n in enumerate(self.shape)
+        ) if keepdims else tuple(lead)
 
     def per_channel(self, scale: ArrayLike, shift: ArrayLike, axis: int = 0) -> Tensor:
-        """A factor and a constant for each place along one axis, as batch norm has them once trained."""
+        """A factor and a constant for each place along one axis, as batch norm has them once
+        trained.
+        """
         wide = [1] * len(self.shape)
         wide[axis] = self.shape[axis]
-        factor, offset = finite(scale), finite(shift)
+        factor = finite(scale)
+        offset = finite(shift)
         if factor.shape != (self.shape[axis],) or offset.shape != factor.shape:
             raise ValueError(f"{factor.shape} factors for {self.shape[axis]} channels")
         return self.scale(factor.reshape(wide)).shift(offset.reshape(wide))
@@ -186,15 +211,21 @@ class Tensor:
         kernel = finite(weight)
         offset = np.zeros(len(kernel)) if bias is None else finite(bias)
         if offset.shape != kernel.shape[:1] or kernel.ndim != len(self.shape) + 1:
-            raise ValueError(f"a kernel of {kernel.shape} and a bias of {offset.shape} do not go with it")
+            raise ValueError(
+                f"a kernel of {kernel.shape} and a bias of {offset.shape} do not go with it"
+            )
         if groups < 1 or len(kernel) % groups or self.shape[0] != kernel.shape[1] * groups:
             needed = f"{kernel.shape[1]} input channels in each of {groups} groups"
             raise ValueError(f"the kernel {kernel.shape} needs {needed}")
-        seen = views(self.shape, kernel.shape[2:], stride, padding, dilation)  # (channels, *places, *kernel)
+        seen = views(
+            self.shape, kernel.shape[2:], stride, padding, dilation
+        )  # (channels, *places, *kernel)
         places = seen.shape[1 : len(self.shape)]
         affordable(kernel.size * math.prod(places), MOST_ENTRIES)
         rows = _kernel_rows(kernel, seen, math.prod(places), groups, self.size + 1)
-        return self.affine(rows[:, : self.size], (len(kernel), *places), np.repeat(offset, math.prod(places)))
+        return self.affine(
+            rows[:, : self.size], (len(kernel), *places), np.repeat(offset, math.prod(places))
+        )
 
     def max_pool(
         self,
@@ -216,7 +247,9 @@ class Tensor:
         ceil: bool = False,
         count_padding: bool = True,
     ) -> Tensor:
-        """Average over windows of the axes after the first; padding counts as zeros, or not at all."""
+        """Average over windows of the axes after the first; padding counts as zeros, or
+        not at all.
+        """
         windows, shape = windowed(self.shape, size, stride, padding, 1, ceil)
         real = windows < self.size  # beyond the padding (by `ceil`) nothing counts, as in torch
         counted = windows <= self.size if count_padding else real
@@ -225,7 +258,9 @@ class Tensor:
         return self.affine(rows[:, : self.size], shape)
 
     def adaptive_pool(self, size: PerAxis, kind: str) -> Tensor:
-        """Torch's adaptive pooling ("max" or "average") of the axes after the first to `size` places each."""
+        """Torch's adaptive pooling ("max" or "average") of the axes after the first to `size`
+        places each.
+        """
         result = self
         wanted = per_axis(size, len(self.shape) - 1)
         for axis, many in enumerate(wanted, 1):
@@ -233,10 +268,14 @@ class Tensor:
         return result
 
     def _adapt(self, axis: int, many: int, kind: str) -> Tensor:
-        """Along one axis; averages of averages are averages, as all windows of an axis are weighted alike."""
+        """Along one axis; averages of averages are averages, as all windows of an axis are weighted
+        alike.
+        """
         length = self.shape[axis]
         affordable(many * self.size)
-        pieces = [self._slice(axis, i * length // many, -(-(i + 1) * length // many)) for i in range(many)]
+        pieces = [
+            self._slice(axis, i * length // many, -(-(i + 1) * length // many)) for i in range(many)
+        ]
         pooled = [p.max(axis, True) if kind == "max" else p.mean(axis, True) for p in pieces]
         return concatenate(pooled, axis)
 
@@ -271,11 +310,15 @@ class Tensor:
         return _new(self, np.zeros(self.size, dtype=bool), name)
 
     def softmax(self, axis: int = -1) -> Tensor:
-        """1 / (1 + sum of exp(x_j - x_i) over the others j), which takes curves of one unit each."""
+        """1 / (1 + sum of exp(x_j - x_i) over the others j), which takes curves of one
+        unit each.
+        """
         groups, _ = self._groups(axis, True)
         count = groups.shape[1]
         if count > MOST_SHARES:
-            raise ValueError(f"a softmax over {count} entries is too large: at most {MOST_SHARES} are supported")
+            raise ValueError(
+                f"a softmax over {count} entries is too large: at most {MOST_SHARES} are supported"
+            )
         mine, other = np.nonzero(~np.eye(count, dtype=bool))
         gaps = subtract(self.pick(groups[:, other]), self.pick(groups[:, mine]))
         if count == 2:
@@ -283,7 +326,9 @@ class Tensor:
         elif count == 1:
             shares = self.pick(groups).scale(0.0).shift(1.0)
         else:
-            shares = gaps.curve("exp").reshape((len(groups), count, count - 1)).sum(2).curve("share")
+            shares = (
+                gaps.curve("exp").reshape((len(groups), count, count - 1)).sum(2).curve("share")
+            )
         order = np.empty(self.size, dtype=np.int64)
         order[groups.ravel()] = np.arange(self.size)
         return shares.pick(order.reshape(self.shape))
@@ -292,20 +337,31 @@ class Tensor:
         return self._maxima(*self._groups(axes, keepdims))
 
     def _maxima(self, index: Ints, shape: tuple[int, ...]) -> Tensor:
-        """max over windows: a unit of its own, or of two entries a + relu(b - a), whose bounds are tighter."""
-        under, pooled = _under_relu(self), _under_max(self)
-        if under is not None and index.shape[1] > 1:  # max of relus = relu of max: fewer units, and tighter bounds
+        """max over windows: a unit of its own, or of two entries a + relu(b - a), whose bounds are
+        tighter.
+        """
+        under = _under_relu(self)
+        pooled = _under_max(self)
+        if (
+            under is not None and index.shape[1] > 1
+        ):  # max of relus = relu of max: fewer units, and tighter bounds
             return under._maxima(index, shape).relu()
         if pooled is not None and index.shape[1] > 1:  # max of maxima = max of all their candidates
             return _largest(pooled[0], pooled[1][index].reshape(len(index), -1), shape)
-        return _largest(self, index, shape) if index.shape[1] > PAIR else self._tournament(index, shape)
+        return (
+            _largest(self, index, shape)
+            if index.shape[1] > PAIR
+            else self._tournament(index, shape)
+        )
 
     def _tournament(self, index: Ints, shape: tuple[int, ...]) -> Tensor:
         """max over windows with relus only: each round keeps a and adds relu(b - a)."""
         state = self
         while index.shape[1] > 1:
-            pairs, count = index.shape[1] // 2, len(index)
-            first, second = index[:, :pairs].ravel(), index[:, pairs : 2 * pairs].ravel()
+            pairs = index.shape[1] // 2
+            count = len(index)
+            first = index[:, :pairs].ravel()
+            second = index[:, pairs : 2 * pairs].ravel()
             keep = np.concatenate([first, index[:, 2 * pairs :].ravel()])
             gain = subtract(state.pick(second), state.pick(first))
             both = concatenate([state.pick(keep), gain], 0)
@@ -314,7 +370,9 @@ class Tensor:
             gains[: len(first)] = len(keep) + np.arange(len(first))
             state = add(made.pick(np.arange(len(keep))), made.pick(gains))
             winners = np.arange(len(first)).reshape(count, pairs)
-            index = np.concatenate([winners, len(first) + np.arange(len(keep) - len(first)).reshape(count, -1)], axis=1)
+            index = np.concatenate(
+                [winners, len(first) + np.arange(len(keep) - len(first)).reshape(count, -1)], axis=1
+            )
         return state.pick(index[:, 0].reshape(shape))
 
 
@@ -328,7 +386,8 @@ def start(shape: Sequence[int]) -> Tensor:
 
 def add(first: Tensor, second: Tensor) -> Tensor:
     shape = np.broadcast_shapes(first.shape, second.shape)
-    first, second = first.broadcast(shape), second.broadcast(shape)
+    first = first.broadcast(shape)
+    second = second.broadcast(shape)
     parts = dict(first.parts)
     for block, matrix in second.parts:
         parts[block] = parts[block] + matrix if block in parts else matrix
@@ -351,7 +410,11 @@ def concatenate(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     blocks = dict.fromkeys(block for tensor in tensors for block, _ in tensor.parts)
     parts = [(block, _stacked([_part(tensor, block) for tensor in tensors])) for block in blocks]
     whole = Tensor(tuple(parts), np.concatenate([t.offset for t in tensors]), (int(starts[-1]),))
-    return whole.reshape(index.shape) if (index.ravel() == np.arange(index.size)).all() else whole.pick(index)
+    return (
+        whole.reshape(index.shape)
+        if (index.ravel() == np.arange(index.size)).all()
+        else whole.pick(index)
+    )
 
 
 def _part(tensor: Tensor, block: Block) -> Floats:
@@ -363,7 +426,9 @@ def _part(tensor: Tensor, block: Block) -> Floats:
 def _stacked(parts: Sequence[Floats]) -> Floats:
     if len(parts) == 1:
         return parts[0]
-    stacked: Floats = scipy.sparse.vstack([scipy.sparse.csr_array(part) for part in parts], format="csr")
+    stacked: Floats = scipy.sparse.vstack(
+        [scipy.sparse.csr_array(part) for part in parts], format="csr"
+    )
     return stacked
 
 
@@ -378,13 +443,25 @@ def _under_relu(tensor: Tensor) -> Tensor | None:
 def _largest(before: Tensor, index: Ints, shape: tuple[int, ...]) -> Tensor:
     """The largest of the entries in each row of `index`; -1 stands for 0."""
     affordable(index.size)
-    block = Block(index.size, before.reshape((-1,)).pick(index), np.zeros(index.size, dtype=bool), "", index.shape[1])
+    block = Block(
+        index.size,
+        before.reshape((-1,)).pick(index),
+        np.zeros(index.size, dtype=bool),
+        "",
+        index.shape[1],
+    )
     leaders = np.arange(0, index.size, index.shape[1])[:, None]
-    return Tensor(((block, sparse_rows(leaders, np.ones(leaders.shape), block.size)),), np.zeros(len(index)), shape)
+    return Tensor(
+        ((block, sparse_rows(leaders, np.ones(leaders.shape), block.size)),),
+        np.zeros(len(index)),
+        shape,
+    )
 
 
 def _under_max(tensor: Tensor) -> tuple[Tensor, Ints] | None:
-    """The candidates of each entry (entries, width), if a tensor holds maxima of one block just as they are."""
+    """The candidates of each entry (entries, width), if a tensor holds maxima of one block just as
+    they are.
+    """
     block = _just_picked(tensor)
     if block is None or block.before is None or not block.width:
         return None
@@ -412,7 +489,9 @@ def through(state: Tensor, step: Step) -> Tensor:
     """What a step without curves gives, its maxima as tournaments of relus."""
     z = state.affine(step.weight, (len(step.bias),), step.bias)
     given = _new(z, step.relu) if step.bent.any() else z
-    parts, places = [given, z.pick(np.array([-1]))], np.arange(z.size)  # the last entry is 0
+    # the last entry is 0
+    parts = [given, z.pick(np.array([-1]))]
+    places = np.arange(z.size)
     for group in step.maxima:
         places[group], places[group[0]] = z.size, z.size + len(parts) - 1
         parts.append(z._tournament(group[None], (1,)))
@@ -420,9 +499,15 @@ def through(state: Tensor, step: Step) -> Tensor:
 
 
 def _kernel_rows(kernel: Floats, seen: Ints, places: int, groups: int, size: int) -> Any:
-    """A row (outputs · places, size) for each output at each place: the kernel, where it sees the input."""
+    """A row (outputs · places, size) for each output at each place: the kernel, where it sees the
+    input.
+    """
     outputs = len(kernel) // groups
-    columns = seen.reshape(groups, kernel.shape[1], places, -1).transpose(0, 2, 1, 3).reshape(groups, 1, places, -1)
+    columns = (
+        seen.reshape(groups, kernel.shape[1], places, -1)
+        .transpose(0, 2, 1, 3)
+        .reshape(groups, 1, places, -1)
+    )
     index = np.broadcast_to(columns, (groups, outputs, places, columns.shape[-1]))
     data = np.broadcast_to(kernel.reshape(groups, outputs, 1, -1), index.shape)
     return sparse_rows(index.reshape(-1, index.shape[-1]), data.reshape(-1, index.shape[-1]), size)

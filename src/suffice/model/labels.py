@@ -1,4 +1,6 @@
-"""Labels: strings, numbers or booleans as the plain strings that answers and files hold, and other names for them."""
+"""Labels: strings, numbers or booleans as the plain strings that answers and files hold, and other
+names for them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,15 @@ import numpy as np
 
 from suffice.errors import InputError, ModelError
 
-Names: TypeAlias = Sequence[Any] | Mapping[Any, Any]  # a new name for each label, in order; or old names to new ones
+Names: TypeAlias = (
+    Sequence[Any] | Mapping[Any, Any]
+)  # a new name for each label, in order; or old names to new ones
 
 
 def plain_label(given: Any) -> str:
-    """A label as a string: 1 is "1" and True is "True", whoever's number it is; of an enumeration its value."""
+    """A label as a string: 1 is "1" and True is "True", whoever's number it is; of an enumeration
+    its value.
+    """
     if isinstance(given, Enum):
         return plain_label(given.value)
     value = given.item() if isinstance(given, np.generic) else given
@@ -28,14 +34,18 @@ def plain_label(given: Any) -> str:
 def plain_labels(given: Any) -> tuple[str, ...]:
     """Labels as strings, in order; what has none, or holds other things beside them, is refused."""
     if isinstance(given, str | Mapping | set | frozenset) or not isinstance(given, Iterable):
-        raise ModelError(f"Labels must be a list of strings, in the order of the scores, not {_short(given)}.")
+        raise ModelError(
+            f"Labels must be a list of strings, in the order of the scores, not {_short(given)}."
+        )
     return tuple(map(plain_label, given))
 
 
 def different(labels: Sequence[str]) -> tuple[str, ...]:
     """The labels, refused where they are not at least two, all different."""
     if len(set(labels)) != len(labels) or len(labels) < 2:
-        raise ModelError(f"A classifier needs at least two labels, all different; found {list(labels)!r}.")
+        raise ModelError(
+            f"A classifier needs at least two labels, all different; found {list(labels)!r}."
+        )
     return tuple(labels)
 
 
@@ -43,7 +53,9 @@ def place_of(labels: Sequence[str], label: Any) -> int:
     """Which of the labels this one is."""
     wanted = plain_label(label)
     if wanted not in labels:
-        raise InputError(f"The label {wanted!r} is unknown: this classifier has {', '.join(labels)}.")
+        raise InputError(
+            f"The label {wanted!r} is unknown: this classifier has {', '.join(labels)}."
+        )
     return list(labels).index(wanted)
 
 
@@ -60,7 +72,8 @@ def renamed(own: Sequence[Any], names: Names | None) -> tuple[str, ...]:
     given = plain_labels(names)
     if len(given) != len(labels):
         raise ModelError(
-            f"The model has {len(labels)} labels ({', '.join(labels)}), and {len(given)} names were given for them."
+            f"The model has {len(labels)} labels ({', '.join(labels)}), and {len(given)} "
+            "names were given for them."
         )
     return different(given)
 

@@ -1,9 +1,11 @@
-"""Naming: digests of programs by what they are made of: the same in every process, another one where that is another.
+"""Naming: digests of programs by what they are made of: the same in every process, another one
+where that is another.
 
-A program is followed through all that it reaches in its user's own files: functions with what they hold, close over and
-name, classes with all that stands in them and in those above them, modules that are named, objects and data. Code
-counts as it was compiled, which is what runs. What belongs to an installed package stands as its name and version, and
-is not followed. What can be neither followed nor named is Untold.
+A program is followed through all that it reaches in its user's own files: functions with what they
+hold, close over and name, classes with all that stands in them and in those above them, modules
+that are named, objects and data. Code counts as it was compiled, which is what runs. What belongs
+to an installed package stands as its name and version, and is not followed. What can be neither
+followed nor named is Untold.
 """
 
 from __future__ import annotations
@@ -60,9 +62,18 @@ IDLE = (
     weakref.WeakSet,
 )
 # Of a class: what Python itself keeps there, and what is not run.
-UNREAD = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "_abc_impl", "__firstlineno__"}
+UNREAD = {
+    "__dict__",
+    "__weakref__",
+    "__doc__",
+    "__module__",
+    "__annotations__",
+    "_abc_impl",
+    "__firstlineno__",
+}
 UNREAD |= {"__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
-# Of objects of scikit-learn: an address, how long fitting took, and what stands in them a second time.
+# Of objects of scikit-learn: an address, how long fitting took, and what stands in them a second
+# time.
 SKLEARN = {"_stop_words_id", "refit_time_", "cv_results_", "named_estimators_"}
 HOOKS = ("__reduce_ex__", "__reduce__", "__getstate__")
 # What a class of the user's own holds where it is a kind of one of these.
@@ -85,7 +96,9 @@ class Untold(InputError):
     """A program holds something, `what`, that no digest can stand for."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"A digest covers code and data, and {what} is neither: leave it out of what is given.")
+        super().__init__(
+            f"A digest covers code and data, and {what} is neither: leave it out of what is given."
+        )
         self.what = what
 
 
@@ -102,7 +115,9 @@ def content(made: Any) -> str:
 
 
 def told(made: Any) -> tuple[str, str]:
-    """Its content; or where no digest can stand for it a name that nothing else has, and what is to blame."""
+    """Its content; or where no digest can stand for it a name that nothing else has, and what is to
+    blame.
+    """
     try:
         return content(made), ""
     except Untold as error:
@@ -110,9 +125,11 @@ def told(made: Any) -> tuple[str, str]:
 
 
 class _Walk:
-    """All that is reached, numbered as it is met and described once, one in the other by numbers: no round has an end.
+    """All that is reached, numbered as it is met and described once, one in the other by numbers:
+    no round has an end.
 
-    What is plain, tuples and sets are described where they stand: of those that are alike there may be one, or two.
+    What is plain, tuples and sets are described where they stand: of those that are alike there may
+    be one, or two.
     """
 
     def __init__(self, depth: int = 0) -> None:
@@ -138,7 +155,9 @@ class _Walk:
         return sha.hexdigest()
 
     def of(self, value: Any, label: str = "") -> Any:
-        """A description; what has parts of its own is named by a number, and described in its turn."""
+        """A description; what has parts of its own is named by a number, and described
+        in its turn.
+        """
         kind = type(value)
         if kind in PLAIN:
             return f"{kind.__name__} {value!r}"
@@ -148,7 +167,11 @@ class _Walk:
         if kind in (tuple, set, frozenset):
             return self._value(value, label)
         if isinstance(value, np.generic):
-            return ["scalar", repr(value.dtype), value.tobytes().hex() if value.dtype.kind != "O" else repr(value)]
+            return [
+                "scalar",
+                repr(value.dtype),
+                value.tobytes().hex() if value.dtype.kind != "O" else repr(value),
+            ]
         known = _known(value)
         return known if known is not None else f"# {self._number(value, label)}"
 
@@ -162,7 +185,11 @@ class _Walk:
     def _value(self, value: Any, label: str) -> str:
         if id(value) not in self.values:
             try:
-                parts = [self.of(one, label) for one in value] if type(value) is tuple else self._members(value)
+                parts = (
+                    [self.of(one, label) for one in value]
+                    if type(value) is tuple
+                    else self._members(value)
+                )
             except RecursionError:
                 raise Untold(f"a tuple too deep to be read{self._where(label)}") from None
             text = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -174,7 +201,9 @@ class _Walk:
         plain = [f"{type(one).__name__} {one!r}" for one in value if type(one) in PLAIN]
         others = [one for one in value if type(one) not in PLAIN]
         if others and self.depth >= DEEP:
-            raise Untold(f"a set that holds itself, or sets within sets without end{self._where('')}")
+            raise Untold(
+                f"a set that holds itself, or sets within sets without end{self._where('')}"
+            )
         return sorted([*plain, *(_Walk(self.depth + 1).digest(one) for one in others)])
 
     def _where(self, label: str) -> str:
@@ -188,7 +217,12 @@ class _Walk:
             case FunctionType():
                 return self._function(value)
             case type():
-                return ["class", value.__qualname__, self._each((type(value), *value.__bases__)), self._inside(value)]
+                return [
+                    "class",
+                    value.__qualname__,
+                    self._each((type(value), *value.__bases__)),
+                    self._inside(value),
+                ]
             case ModuleType():
                 self.modules.append(value)
                 return ["module", value.__name__]
@@ -201,7 +235,11 @@ class _Walk:
             case property():
                 return ["property", *self._each((value.fget, value.fset, value.fdel))]
             case functools._lru_cache_wrapper():
-                return ["cached", self.of(value.__wrapped__), repr(sorted(value.cache_parameters().items()))]
+                return [
+                    "cached",
+                    self.of(value.__wrapped__),
+                    repr(sorted(value.cache_parameters().items())),
+                ]
             case weakref.ref():
                 return ["reference", self.of(value())]
             case CellType():
@@ -219,41 +257,68 @@ class _Walk:
         return [[str(name), self.of(held[name], str(name))] for name in sorted(held, key=str)]
 
     def _inside(self, kind: type) -> list[Any]:
-        return self._attributes({name: one for name, one in vars(kind).items() if name not in UNREAD})
+        return self._attributes(
+            {name: one for name, one in vars(kind).items() if name not in UNREAD}
+        )
 
     # --- functions ---
 
     def _function(self, function: FunctionType) -> Any:
-        """One of a package by its name and by what it was made with; the others by their code and what that reads."""
-        module, code = str(function.__globals__.get("__name__", "")), function.__code__
+        """One of a package by its name and by what it was made with; the others by their code and
+        what that reads.
+        """
+        module = str(function.__globals__.get("__name__", ""))
+        code = function.__code__
         package = package_of(module)
         found = reads(code) if package is None else None
         cells = zip(code.co_freevars, map(_inside_of, function.__closure__ or ()), strict=True)
-        free = self._attributes({name: one for name, one in cells if found is None or _counts(found, name, one)})
+        free = self._attributes(
+            {name: one for name, one in cells if found is None or _counts(found, name, one)}
+        )
         held = [free, self._attributes(vars(function))]
         if found is None:
             return ["function", package, f"{module}.{code.co_qualname}", *held]
         given = [self.of(function.__defaults__), self._attributes(function.__kwdefaults__ or {})]
-        return ["function", self._code(code), *held, *given, *self._looked_up(found, function.__globals__)]
+        return [
+            "function",
+            self._code(code),
+            *held,
+            *given,
+            *self._looked_up(found, function.__globals__),
+        ]
 
     def _code(self, code: CodeType) -> list[Any]:
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         run = hashlib.sha256(code.co_code + b" " + code.co_exceptiontable).hexdigest()
         names = (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-        inner = [self._code(one) if isinstance(one, CodeType) else self.of(one) for one in code.co_consts]
+        inner = [
+            self._code(one) if isinstance(one, CodeType) else self.of(one) for one in code.co_consts
+        ]
         return [counts, run, names, inner]
 
     def _looked_up(self, found: Reads, around: dict[str, Any]) -> list[Any]:
-        """What stands behind the names in code; what it reads of modules is followed when all names are known."""
+        """What stands behind the names in code; what it reads of modules is followed when all names
+        are known.
+        """
         self.names |= found.names
-        known = {name: around[name] for name in found.globals & around.keys() if _counts(found, name, around[name])}
-        package = str(around.get("__package__") or str(around.get("__name__", "")).rpartition(".")[0])
-        imported = [self._imported("." * level + name, package) for name, level in sorted(found.imports)]
+        known = {
+            name: around[name]
+            for name in found.globals & around.keys()
+            if _counts(found, name, around[name])
+        }
+        package = str(
+            around.get("__package__") or str(around.get("__name__", "")).rpartition(".")[0]
+        )
+        imported = [
+            self._imported("." * level + name, package) for name, level in sorted(found.imports)
+        ]
         spoken = [self._imported(name, "") for name in sorted(found.spoken) if _there(name)]
         return [self._attributes(known), imported, spoken]
 
     def _imported(self, name: str, package: str) -> Any:
-        """A module that code imports when it runs; what it takes from it is among the names that it reads."""
+        """A module that code imports when it runs; what it takes from it is among the names that it
+        reads.
+        """
         try:
             full = importlib.util.resolve_name(name, package)
             owner = package_of(full)
@@ -261,12 +326,16 @@ class _Walk:
                 return [full, owner]
             module = importlib.import_module(full)
         except Exception as error:  # of somebody else's module
-            what = f"the module {name!r}, which cannot be imported ({type(error).__name__}: {error})"
+            what = (
+                f"the module {name!r}, which cannot be imported ({type(error).__name__}: {error})"
+            )
             raise Untold(f"{what}{self._where('')}") from error
         return [self.of(one, one.__name__) for one in (sys.modules[full.partition(".")[0]], module)]
 
     def _of_modules(self) -> Iterator[Any]:
-        """What the user's own modules hold under the names that are read somewhere, as far as it is new."""
+        """What the user's own modules hold under the names that are read somewhere, as far as it is
+        new.
+        """
         for module in list(self.modules):
             held = vars(module)
             for name in sorted(self.names & held.keys()):
@@ -281,8 +350,14 @@ class _Walk:
         kind = type(value)
         if kind is list:
             return ["list", *self._each(value)]
-        if kind in (dict, MappingProxyType):  # in their order, in which a program may go through them
-            return [kind.__name__, *([self.of(key), self.of(one, str(key))] for key, one in value.items())]
+        if kind in (
+            dict,
+            MappingProxyType,
+        ):  # in their order, in which a program may go through them
+            return [
+                kind.__name__,
+                *([self.of(key), self.of(one, str(key))] for key, one in value.items()),
+            ]
         if kind is re.Pattern:
             return ["pattern", repr(value.pattern), value.flags]
         if isinstance(value, np.dtype):
@@ -293,14 +368,22 @@ class _Walk:
             return self._tensor(value)
         if isinstance(value, IDLE):
             return ["idle", kind.__name__]
-        if isinstance(value, set | frozenset | np.ndarray) or any(_own(_definer(kind, hook)) for hook in HOOKS):
+        if isinstance(value, set | frozenset | np.ndarray) or any(
+            _own(_definer(kind, hook)) for hook in HOOKS
+        ):
             return self._object(value)
         return self._reduced(value)
 
     def _array(self, array: Any) -> Any:
-        """By its bytes; field by field where it has some, as nothing is known of the bytes between them."""
+        """By its bytes; field by field where it has some, as nothing is known of the bytes between
+        them.
+        """
         if array.dtype.names is not None:
-            return ["record", array.shape, [[name, self._array(array[name])] for name in array.dtype.names]]
+            return [
+                "record",
+                array.shape,
+                [[name, self._array(array[name])] for name in array.dtype.names],
+            ]
         if array.dtype.hasobject or array.dtype.kind == "T":
             return ["objects", repr(array.dtype), array.shape, *self._each(array.ravel().tolist())]
         return [
@@ -312,9 +395,18 @@ class _Walk:
 
     def _tensor(self, tensor: Any) -> Any:
         try:
-            array = tensor.detach().cpu().contiguous().flatten().view(sys.modules["torch"].uint8).numpy()
+            array = (
+                tensor.detach()
+                .cpu()
+                .contiguous()
+                .flatten()
+                .view(sys.modules["torch"].uint8)
+                .numpy()
+            )
         except (RuntimeError, TypeError, NotImplementedError) as error:  # sparse, or quantised
-            raise Untold(f"a tensor whose numbers cannot be read ({error}){self._where('')}") from error
+            raise Untold(
+                f"a tensor whose numbers cannot be read ({error}){self._where('')}"
+            ) from error
         return ["tensor", str(tensor.dtype), list(tensor.shape), self._array(array)]
 
     def _object(self, value: Any) -> Any:
@@ -326,19 +418,37 @@ class _Walk:
             for name, member in vars(kind).items()
             if isinstance(member, MemberDescriptorType) and _own(kind) and hasattr(value, name)
         }
-        return ["object", self.of(type(value)), held, self._attributes({**slots, **getattr(value, "__dict__", {})})]
+        return [
+            "object",
+            self.of(type(value)),
+            held,
+            self._attributes({**slots, **getattr(value, "__dict__", {})}),
+        ]
 
     def _reduced(self, value: Any) -> Any:
         """By what pickle would write of it."""
         kind = type(value)
         try:
-            made = copyreg.dispatch_table[kind](value) if kind in copyreg.dispatch_table else value.__reduce_ex__(4)
+            made = (
+                copyreg.dispatch_table[kind](value)
+                if kind in copyreg.dispatch_table
+                else value.__reduce_ex__(4)
+            )
         except Exception as error:  # a connection, a file, a generator
             raise Untold(f"a {kind.__module__}.{kind.__qualname__}{self._where('')}") from error
         if isinstance(made, str):  # it says under which name it stands in a package
-            module = next((one for one in _modules_of(value) if package_of(one) and _stands(value, one, made)), None)
+            module = next(
+                (
+                    one
+                    for one in _modules_of(value)
+                    if package_of(one) and _stands(value, one, made)
+                ),
+                None,
+            )
             if module is None:
-                raise Untold(f"a {kind.__module__}.{kind.__qualname__} called {made!r}{self._where('')}")
+                raise Untold(
+                    f"a {kind.__module__}.{kind.__qualname__} called {made!r}{self._where('')}"
+                )
             return ["global", f"{module}.{made}", package_of(module)]
         parts: list[Any] = [*made, None, None, None]
         return [
@@ -350,12 +460,16 @@ class _Walk:
         ]
 
     def _state(self, kind: type, state: Any) -> Any:
-        if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict):  # attributes, and slots
+        if (
+            isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], dict)
+        ):  # attributes, and slots
             return [self._state(kind, part) for part in state]
         if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
             return self.of(state)
         fitted = any(one.__module__.partition(".")[0] == "sklearn" for one in kind.__mro__)
-        return self._attributes({name: one for name, one in state.items() if not (fitted and name in SKLEARN)})
+        return self._attributes(
+            {name: one for name, one in state.items() if not (fitted and name in SKLEARN)}
+        )
 
 
 def _counts(found: Reads, name: str, value: Any) -> bool:
@@ -367,13 +481,17 @@ def _there(name: str) -> bool:
     """Whether a string names a module of the user's own."""
     top = name.partition(".")[0]
     try:
-        return package_of(top) is None and (top in sys.modules or importlib.util.find_spec(top) is not None)
+        return package_of(top) is None and (
+            top in sys.modules or importlib.util.find_spec(top) is not None
+        )
     except (ImportError, ValueError):
         return False
 
 
 def _known(value: Any) -> str | None:
-    """What stands in an installed package under its own name: that name, and the version of the package."""
+    """What stands in an installed package under its own name: that name, and the version of the
+    package.
+    """
     if isinstance(value, ModuleType):
         package = package_of(value.__name__)
         return None if package is None else f"module {value.__name__} {package}"
@@ -391,7 +509,9 @@ def _known(value: Any) -> str | None:
 def _modules_of(value: Any) -> Iterator[str]:
     """Where it may stand: a wrapper says that it is what it wraps, which its globals do not."""
     around = getattr(value, "__globals__", None)
-    said = around.get("__name__") if isinstance(around, dict) else getattr(value, "__module__", None)
+    said = (
+        around.get("__name__") if isinstance(around, dict) else getattr(value, "__module__", None)
+    )
     module = said if isinstance(said, str) else type(value).__module__
     yield module
     yield module.partition(".")[0]
@@ -401,7 +521,9 @@ def _stands(value: Any, module: str, name: str) -> bool:
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
-    return found is value or (isinstance(value, MethodType | BuiltinFunctionType) and found == value)
+    return found is value or (
+        isinstance(value, MethodType | BuiltinFunctionType) and found == value
+    )
 
 
 def _own(kind: type | None) -> bool:

@@ -1,8 +1,10 @@
-"""Network: any supported classifier body in one normal form, affine steps with relus, maxima or smooth curves.
+"""Network: any supported classifier body in one normal form, affine steps with relus, maxima or
+smooth curves.
 
-Every step computes z = W h + b and h = relu(z) on the units its mask marks, a smooth curve of z on some, the largest z
-of each group of some, z on the others. Convolution is a W with many zeros, an average is a row of W, batch norm folds
-into W and b, and a maximum of two is a + relu(b - a). So bounds, attacks and the checker know only one kind of layer.
+Every step computes z = W h + b and h = relu(z) on the units its mask marks, a smooth curve of z on
+some, the largest z of each group of some, z on the others. Convolution is a W with many zeros, an
+average is a row of W, batch norm folds into W and b, and a maximum of two is a + relu(b - a). So
+bounds, attacks and the checker know only one kind of layer.
 """
 
 from __future__ import annotations
@@ -66,12 +68,15 @@ class Network:
         return flat.reshape(*lead, self.outputs)
 
     def forward_but(self, word: int, point: Floats, vectors: Floats) -> Floats:
-        """Scores (n, outputs) of an input (length, dimension) with other vectors (n, dimension) for one word.
+        """Scores (n, outputs) of an input (length, dimension) with other vectors (n, dimension) for
+        one word.
 
         Up to their last digits: what the other words add to the first step is worked out once.
         """
         first, *rest = self.steps
-        values = first.apply(point.reshape(1, -1)) + first.by_moving(word, len(point), vectors - point[word])
+        values = first.apply(point.reshape(1, -1)) + first.by_moving(
+            word, len(point), vectors - point[word]
+        )
         for before, step in zip(self.steps, rest, strict=False):
             values = step.apply(before.activate(values))
         return values
@@ -83,7 +88,9 @@ class Network:
         return array.reshape(-1, self.inputs), array.shape[:-axes]
 
     def relus_only(self) -> Network:
-        """The same function with max(a, b) = a + relu(b - a) for every maximum, for solvers that know relus only."""
+        """The same function with max(a, b) = a + relu(b - a) for every maximum, for solvers that
+        know relus only.
+        """
         if self.curved or not any(step.maxima for step in self.steps):
             return self
         state = graph.start((self.inputs,))
@@ -93,7 +100,9 @@ class Network:
 
     @staticmethod
     def dense(layers: Sequence[tuple[ArrayLike, ArrayLike]]) -> Network:
-        """Fully connected: (weight, bias) pairs, weight (out, in) as in torch; relu between, none at the end."""
+        """Fully connected: (weight, bias) pairs, weight (out, in) as in torch; relu between, none
+        at the end.
+        """
         pairs = [Dense(w, b) for w, b in layers]
         if not pairs:
             raise ModelError("A dense network needs at least one (weight, bias) pair.")
@@ -108,14 +117,17 @@ class Network:
 
     @staticmethod
     def build(layers: Sequence[Layer], shape: tuple[int, ...]) -> Network:
-        """Lower layers, applied in order to an input of `shape` (length, dimension), to the normal form."""
+        """Lower layers, applied in order to an input of `shape` (length, dimension), to the normal
+        form.
+        """
         state = graph.start(shape)
         for place, layer in enumerate(layers):
             try:
                 state = _lower(state, layer)
             except (ValueError, IndexError, TypeError) as error:
                 raise ModelError(
-                    f"Layer {place} ({type(layer).__name__}) does not fit its input of shape {state.shape}: {error}"
+                    f"Layer {place} ({type(layer).__name__}) does not fit its input of shape "
+                    f"{state.shape}: {error}"
                 ) from error
         return Network.of(state)
 
@@ -148,7 +160,9 @@ class Conv1d:
 
 @dataclass(frozen=True)
 class Conv2d:
-    """2-d convolution over a (channels, rows, columns) input; weight is (out, in, height, width)."""
+    """2-d convolution over a (channels, rows, columns) input; weight is (out, in,
+    height, width).
+    """
 
     weight: ArrayLike
     bias: ArrayLike
@@ -158,7 +172,9 @@ class Conv2d:
 
 @dataclass(frozen=True)
 class MaxPool:
-    """Maximum over windows of the axes after the channels; `size` None takes all of them at once."""
+    """Maximum over windows of the axes after the channels; `size` None takes all of
+    them at once.
+    """
 
     size: tuple[int, ...] | None = None
     stride: tuple[int, ...] | None = None
@@ -166,7 +182,9 @@ class MaxPool:
 
 @dataclass(frozen=True)
 class AvgPool:
-    """Average over windows of the axes after the channels; `size` None takes all of them at once."""
+    """Average over windows of the axes after the channels; `size` None takes all of
+    them at once.
+    """
 
     size: tuple[int, ...] | None = None
     stride: tuple[int, ...] | None = None
@@ -217,7 +235,18 @@ class Dropout:
 
 
 Layer: TypeAlias = (
-    Dense | Conv1d | Conv2d | MaxPool | AvgPool | BatchNorm | Relu | Mean | Transpose | Grid | Flatten | Dropout
+    Dense
+    | Conv1d
+    | Conv2d
+    | MaxPool
+    | AvgPool
+    | BatchNorm
+    | Relu
+    | Mean
+    | Transpose
+    | Grid
+    | Flatten
+    | Dropout
 )
 
 

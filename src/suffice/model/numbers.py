@@ -17,6 +17,8 @@ def double(value: Any) -> float:
 
 
 def exactly(value: float) -> str:
-    """The shortest decimal that is this very number: rounded, a cost or a radius would be one that nobody gave."""
+    """The shortest decimal that is this very number: rounded, a cost or a radius would be one that
+    nobody gave.
+    """
     number = float(value)
     return str(int(number)) if abs(number) < WHOLE and number.is_integer() else repr(number)

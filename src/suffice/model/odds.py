@@ -1,4 +1,6 @@
-"""Odds: what the scores of a classifier are, and the probabilities that it gives, where it gives any."""
+"""Odds: what the scores of a classifier are, and the probabilities that it gives, where it gives
+any.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import numpy as np
 
 from suffice.model.network import Floats
 
-# what scores are, as `meta["scores"]` of a classifier says; of a function that says nothing each row speaks for itself
+# what scores are, as `meta["scores"]` of a classifier says; of a function that says nothing each
+# row speaks for itself
 LOGITS = "logits"  # their softmax are the model's probabilities
 PROBABILITIES = "probabilities"
 MARGINS = "margins"  # how far a label is ahead: of no probability is anything known
@@ -29,7 +32,9 @@ def softmax(scores: Floats) -> Floats:
 
 
 def kind_of_scores(scores: Floats, given: Floats | None) -> str:
-    """What scores (n, labels) are, by the probabilities that the model itself gives of the same texts, if any."""
+    """What scores (n, labels) are, by the probabilities that the model itself gives of the same
+    texts, if any.
+    """
     if given is None or given.shape != scores.shape:
         return MARGINS
     if np.abs(given - scores).max(initial=0.0) <= NEAR:

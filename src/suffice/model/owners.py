@@ -1,4 +1,6 @@
-"""Owners: which installed package, in which version, a module belongs to, or that it is a file of the user's own."""
+"""Owners: which installed package, in which version, a module belongs to, or that it is a file of
+the user's own.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ STANDARD = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdl
 
 
 def package_of(module: str) -> str | None:
-    """The package that a module is part of, and its version; None for a user's own file, whose code is followed.
+    """The package that a module is part of, and its version; None for a user's own file, whose code
+    is followed.
 
-    A file among the installed packages that no version is known of counts as the user's own. What is compiled cannot
-    be followed: the bytes of its file stand for it.
+    A file among the installed packages that no version is known of counts as the user's own. What
+    is compiled cannot be followed: the bytes of its file stand for it.
     """
     top = module.partition(".")[0]
     if top == "suffice":
@@ -37,7 +40,9 @@ def _file(module: str, top: str) -> Path | None:
     """Where a module lies, loaded or not; None where it has no file."""
     loaded = sys.modules.get(module) or sys.modules.get(top)
     if loaded is not None:
-        return _path(getattr(loaded, "__file__", None) or next(iter(getattr(loaded, "__path__", ())), None))
+        return _path(
+            getattr(loaded, "__file__", None) or next(iter(getattr(loaded, "__path__", ())), None)
+        )
     try:
         found = importlib.util.find_spec(top)
     except (ImportError, ValueError):
@@ -68,7 +73,9 @@ def compiled(file: Path) -> str | None:
 
 @lru_cache(1000)
 def version_of(top: str) -> str | None:
-    """The version of an installed package: as it was installed, or by its own word, or of whatever brought it."""
+    """The version of an installed package: as it was installed, or by its own word, or of whatever
+    brought it.
+    """
     from importlib import metadata
 
     with suppress(metadata.PackageNotFoundError):

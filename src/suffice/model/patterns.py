@@ -1,9 +1,11 @@
-"""Patterns: which regular expressions read any text in reasonable time, so that one from a stranger may be used.
+"""Patterns: which regular expressions read any text in reasonable time, so that one from a stranger
+may be used.
 
-Python's `re` tries one way after the other, and may try exponentially many. Here a pattern is taken only if, wherever
-it stands in a text, the next character alone says how to go on (in the words of theory: each of its alternatives is
-one-unambiguous). Then there is one way to try from each start, and it can be left only at a word's end: what repeats
-over white space must be allowed to stop anywhere. Whatever cannot be shown to be so is refused.
+Python's `re` tries one way after the other, and may try exponentially many. Here a pattern is taken
+only if, wherever it stands in a text, the next character alone says how to go on (in the words of
+theory: each of its alternatives is one-unambiguous). Then there is one way to try from each start,
+and it can be left only at a word's end: what repeats over white space must be allowed to stop
+anywhere. Whatever cannot be shown to be so is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Char:
-    """A character, or all between two characters that are of one kind: "word", "digit", "space" or "other"."""
+    """A character, or all between two characters that are of one kind: "word", "digit", "space" or
+    "other".
+    """
 
     code: int
     kind: str
@@ -46,14 +50,20 @@ class Part:
 
 @dataclass
 class Places:
-    """The characters and classes of a pattern in order, which may follow which, and what repeats."""
+    """The characters and classes of a pattern in order, which may follow which, and
+    what repeats.
+    """
 
     alphabet: Sequence[Char]
     ascii_only: bool
     dot_all: bool
-    masks: list[int] = field(default_factory=list)  # of each place: the characters it takes, as bits
+    masks: list[int] = field(
+        default_factory=list
+    )  # of each place: the characters it takes, as bits
     follow: list[set[int]] = field(default_factory=list)
-    loops: list[tuple[range, tuple[int, ...]]] = field(default_factory=list)  # the places inside, and the last ones
+    loops: list[tuple[range, tuple[int, ...]]] = field(
+        default_factory=list
+    )  # the places inside, and the last ones
 
 
 def why_refused(pattern: str) -> str:
@@ -63,7 +73,9 @@ def why_refused(pattern: str) -> str:
     try:
         tree = parser.parse(pattern)
         if tree.state.flags & ~FLAGS:
-            raise Refused("its flags are not known here (use lowercase=True instead of ignoring the case)")
+            raise Refused(
+                "its flags are not known here (use lowercase=True instead of ignoring the case)"
+            )
         for alternative in _alternatives(tree):
             _check(alternative, tree.state.flags)
     except Refused as error:
@@ -74,7 +86,9 @@ def why_refused(pattern: str) -> str:
 
 
 def _alternatives(tree: Any) -> list[Any]:
-    """What may match instead of each other at the top: these are tried one after the other, each once."""
+    """What may match instead of each other at the top: these are tried one after the other, each
+    once.
+    """
     items = list(tree)
     match items:
         case [(kinds.SUBPATTERN, (_, 0, 0, inner))]:
@@ -92,15 +106,22 @@ def _check(items: list[Any], flags: int) -> None:
         _one_way(choices, places)
     blank = sum(1 << i for i, char in enumerate(places.alphabet) if char.code in BLANK)
     for inside, last in places.loops:
-        if any(places.masks[place] & blank for place in inside) and not set(last) <= set(whole.last):
-            raise Refused("it repeats over white space and then needs something else, so that it may search in vain")
+        if any(places.masks[place] & blank for place in inside) and not set(last) <= set(
+            whole.last
+        ):
+            raise Refused(
+                "it repeats over white space and then needs something else, so that it may "
+                "search in vain"
+            )
 
 
 def _one_way(choices: Iterable[int], places: Places) -> None:
     seen = 0
     for place in choices:
         if seen & places.masks[place]:
-            raise Refused("the next character does not say how to go on with it, so that it may try many ways")
+            raise Refused(
+                "the next character does not say how to go on with it, so that it may try many ways"
+            )
         seen |= places.masks[place]
 
 
@@ -122,15 +143,24 @@ def _sequence(items: Iterable[Any], places: Places) -> Part:
 
 def _part(item: Any, places: Places) -> Part:
     match item:
-        case (kinds.AT, kinds.AT_BOUNDARY | kinds.AT_NON_BOUNDARY):  # the start and end of a text are never near
+        case (
+            kinds.AT,
+            kinds.AT_BOUNDARY | kinds.AT_NON_BOUNDARY,
+        ):  # the start and end of a text are never near
             return Part(True)
         case (kinds.SUBPATTERN, (_, 0, 0, inner)):
             return _sequence(inner, places)
         case (kinds.BRANCH, (_, options)):
             parts = [_sequence(option, places) for option in options]
-            if sum(part.empty for part in parts) > 1:  # (a|a) is read as a(|): twice nothing is two ways as well
-                raise Refused("two of its alternatives may be nothing, so that it may try many ways")
-            firsts, lasts = (tuple(p for part in parts for p in getattr(part, end)) for end in ("first", "last"))
+            if (
+                sum(part.empty for part in parts) > 1
+            ):  # (a|a) is read as a(|): twice nothing is two ways as well
+                raise Refused(
+                    "two of its alternatives may be nothing, so that it may try many ways"
+                )
+            firsts, lasts = (
+                tuple(p for part in parts for p in getattr(part, end)) for end in ("first", "last")
+            )
             return Part(any(part.empty for part in parts), firsts, lasts)
         case (kinds.MAX_REPEAT, (least, most, inner)):
             return _repeat(int(least), int(most), inner, places)
@@ -140,9 +170,13 @@ def _part(item: Any, places: Places) -> Part:
 
 
 def _repeat(least: int, most: int, inner: Any, places: Places) -> Part:
-    """At least so many copies one after the other, then the rest as one that may come again or not at all."""
+    """At least so many copies one after the other, then the rest as one that may come again or not
+    at all.
+    """
     if least > MOST_COPIES:
-        raise Refused(f"it asks for {least} copies of something, and at most {MOST_COPIES} are taken")
+        raise Refused(
+            f"it asks for {least} copies of something, and at most {MOST_COPIES} are taken"
+        )
     whole = _sequence([(kinds.SUBPATTERN, (None, 0, 0, inner))] * least, places)
     if most == least:
         return whole
@@ -201,17 +235,24 @@ def _is_of(name: str, char: Char, ascii_only: bool) -> bool:
     *negated, word = name.removeprefix("CATEGORY_").split("_")
     if word not in CATEGORIES:
         raise Refused(f"it holds a {name.lower()}, which is not known here")
-    known = char.kind in CATEGORIES[word] and not (ascii_only and (char.code > 127 or 28 <= char.code <= 31))
+    known = char.kind in CATEGORIES[word] and not (
+        ascii_only and (char.code > 127 or 28 <= char.code <= 31)
+    )
     return known is not bool(negated)
 
 
 def _alphabet(items: Any) -> list[Char]:
-    """All of ASCII; beyond it the characters that the pattern names, and between two of these one of each kind."""
+    """All of ASCII; beyond it the characters that the pattern names, and between two of these one
+    of each kind.
+    """
     edges = sorted({128, *(code for code in _edges(items) if code > 128)})
     found = [Char(code, _kind(chr(code))) for code in range(128)]
     for low, high in zip(edges, [*edges[1:], 0x110000], strict=True):
         alone = high - low == 1
-        found += [Char(low, kind) for kind in ([_kind(chr(low))] if alone else ("word", "digit", "space", "other"))]
+        found += [
+            Char(low, kind)
+            for kind in ([_kind(chr(low))] if alone else ("word", "digit", "space", "other"))
+        ]
     return found
 
 

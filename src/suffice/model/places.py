@@ -35,7 +35,9 @@ def entries(matrix: Any, part: Any) -> int:
 def sparse_rows(index: Ints, data: Floats, columns: int) -> Floats:
     """A sparse matrix whose row i has data[i] in the columns index[i]."""
     pointers = np.arange(0, index.size + 1, index.shape[1])
-    rows: Floats = scipy.sparse.csr_array((np.ravel(data), np.ravel(index), pointers), (len(index), columns))
+    rows: Floats = scipy.sparse.csr_array(
+        (np.ravel(data), np.ravel(index), pointers), (len(index), columns)
+    )
     return rows
 
 
@@ -56,7 +58,12 @@ def per_axis(value: PerAxis, count: int) -> tuple[int, ...]:
 
 
 def windowed(
-    shape: tuple[int, ...], size: PerAxis, stride: PerAxis | None, padding: Padding, dilation: PerAxis, ceil: bool
+    shape: tuple[int, ...],
+    size: PerAxis,
+    stride: PerAxis | None,
+    padding: Padding,
+    dilation: PerAxis,
+    ceil: bool,
 ) -> tuple[Ints, tuple[int, ...]]:
     """The windows of the axes after the first, one in each row, and the shape that they make."""
     count = len(shape) - 1
@@ -75,11 +82,18 @@ def views(
     dilation: PerAxis,
     ceil: bool = False,
 ) -> Ints:
-    """(channels, *places, *window): flat places; `size` stands for padding and `size + 1` for what is beyond it."""
-    count, size = len(shape) - 1, math.prod(shape)
-    steps, holes, margins = per_axis(stride, count), per_axis(dilation, count), _margins(padding, count)
+    """(channels, *places, *window): flat places; `size` stands for padding and `size + 1` for what
+    is beyond it.
+    """
+    count = len(shape) - 1
+    size = math.prod(shape)
+    steps = per_axis(stride, count)
+    holes = per_axis(dilation, count)
+    margins = _margins(padding, count)
     if count < 1 or len(window) != count or min((*window, *steps, *holes)) < 1:
-        raise ValueError("the window and its stride must be at least 1 along every axis after the channels")
+        raise ValueError(
+            "the window and its stride must be at least 1 along every axis after the channels"
+        )
     padded = [length + sum(margin) for length, margin in zip(shape[1:], margins, strict=True)]
     affordable(shape[0] * math.prod(padded))
     index = np.pad(places_of(shape), [(0, 0), *margins], constant_values=size)
@@ -100,7 +114,9 @@ def _margins(padding: Padding, count: int) -> list[tuple[int, int]]:
 
 
 def _spare(length: int, reach: int, step: int, margin: tuple[int, int]) -> int:
-    """Cells to add at the end so that the last window fits, if it starts inside the input or its left padding."""
+    """Cells to add at the end so that the last window fits, if it starts inside the input or its
+    left padding.
+    """
     more = -(-max(0, length - reach) // step)
     if more * step >= length - margin[1]:
         more -= 1

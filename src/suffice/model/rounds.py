@@ -1,7 +1,7 @@
 """Rounds: blocks of units become steps.
 
-Every block gets the earliest round in which all it needs is known, and `steps` writes one step per round, passing on
-whatever a later round still needs.
+Every block gets the earliest round in which all it needs is known, and `steps` writes one step per
+round, passing on whatever a later round still needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def steps(scores: Tensor) -> tuple[Step, ...]:
     """The steps of the network whose outputs are `scores`."""
     last = Block(scores.size, scores, np.zeros(scores.size, dtype=bool))
     blocks = _relayed(_reachable(last))
-    rounds = [[block for block in blocks if block.round == number] for number in range(last.round + 1)]
+    rounds = [
+        [block for block in blocks if block.round == number] for number in range(last.round + 1)
+    ]
     layout = _Layout([(block, np.arange(block.size)) for block in rounds[0]])
     found = []
     for number, made in enumerate(rounds[1:], 1):
@@ -52,7 +54,9 @@ def _parts(block: Block) -> tuple[tuple[Block, Floats], ...]:
 
 
 def _relayed(blocks: list[Block]) -> list[Block]:
-    """The same, but what has to wait for a later round waits as few numbers: a sum rather than its terms."""
+    """The same, but what has to wait for a later round waits as few numbers: a sum rather than its
+    terms.
+    """
     new: dict[Block, Block] = {}
     made: list[Block] = []
     for block in blocks:
@@ -73,7 +77,9 @@ def _relay(block: Block, matrix: Floats, until: int) -> tuple[Block, Floats]:
     if until <= block.round or matrix.shape[0] >= len(_columns(matrix)):
         return block, matrix
     before = Tensor(((block, matrix),), np.zeros(matrix.shape[0]), (matrix.shape[0],))
-    return Block(matrix.shape[0], before, np.zeros(matrix.shape[0], dtype=bool)), identity(matrix.shape[0])
+    return Block(matrix.shape[0], before, np.zeros(matrix.shape[0], dtype=bool)), identity(
+        matrix.shape[0]
+    )
 
 
 def _summed(parts: Iterable[tuple[Block, Floats]]) -> Iterable[tuple[Block, Floats]]:
@@ -107,7 +113,9 @@ class _Layout:
 
     def passed(self, block: Block, units: Ints) -> list[Floats]:
         """Some units of a block of the layout, just as they are."""
-        return [_ones(len(units), mine, units if own is block else None) for own, mine in self.units]
+        return [
+            _ones(len(units), mine, units if own is block else None) for own, mine in self.units
+        ]
 
 
 def _chosen_columns(matrix: Floats | None, rows: int, units: Ints) -> Floats:
@@ -124,7 +132,9 @@ def _zeros(rows: int, columns: int) -> Floats:
 
 
 def _ones(rows: int, mine: Ints, units: Ints | None) -> Floats:
-    """A row for each of the units, with a one where it stands among `mine`; zeros where there are none."""
+    """A row for each of the units, with a one where it stands among `mine`; zeros where there are
+    none.
+    """
     if units is None:
         return _zeros(rows, len(mine))
     return sparse_rows(np.searchsorted(mine, units)[:, None], np.ones((rows, 1)), len(mine))
@@ -136,8 +146,14 @@ def _step(made: Sequence[Block], carried: Sequence[tuple[Block, Ints]], layout: 
     bias = [block.before.offset for block in made if block.before is not None]
     relu = [block.relu for block in made]
     starts = np.cumsum([0, *(block.size for block in made)])
-    curves = [(b.curve, s + np.arange(b.size)) for b, s in zip(made, starts, strict=False) if b.curve]
-    maxima = [(s + np.arange(b.size)).reshape(-1, b.width) for b, s in zip(made, starts, strict=False) if b.width]
+    curves = [
+        (b.curve, s + np.arange(b.size)) for b, s in zip(made, starts, strict=False) if b.curve
+    ]
+    maxima = [
+        (s + np.arange(b.size)).reshape(-1, b.width)
+        for b, s in zip(made, starts, strict=False)
+        if b.width
+    ]
     return Step(
         compact(scipy.sparse.block_array(rows, format="csr")),
         np.concatenate([*bias, np.zeros(extra)]),

@@ -12,8 +12,12 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError
 from suffice.model.boundaries import segments, spaced, wordlike
 
-Span: TypeAlias = tuple[str, int, int]  # a word as the classifier knows it, its start and end in the string
-Change: TypeAlias = tuple[tuple[int, str], ...]  # positions in order, each with the word put there ("": removed)
+Span: TypeAlias = tuple[
+    str, int, int
+]  # a word as the classifier knows it, its start and end in the string
+Change: TypeAlias = tuple[
+    tuple[int, str], ...
+]  # positions in order, each with the word put there ("": removed)
 
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
@@ -35,11 +39,12 @@ class Word:
 class Text:
     """A text as a classifier with `length` positions sees it.
 
-    `source` is the string the user gave; `tokens` are the normalised words, padding included, that are
-    looked up in the vocabulary; `words` are the real words among them. `unknown` lists positions of words
-    out of the vocabulary and `cut` the words beyond the length, so that nothing is lost silently. `reader` says how it
-    was read (`Classifier.reading`), so that no other classifier takes it for its own. `shared` lists words that have no
-    characters of their own, as the one before them has these (½ may be read as 1 and 2).
+    `source` is the string the user gave; `tokens` are the normalised words, padding included, that
+    are looked up in the vocabulary; `words` are the real words among them. `unknown` lists
+    positions of words out of the vocabulary and `cut` the words beyond the length, so that nothing
+    is lost silently. `reader` says how it was read (`Classifier.reading`), so that no other
+    classifier takes it for its own. `shared` lists words that have no characters of their own, as
+    the one before them has these (½ may be read as 1 and 2).
     """
 
     source: str
@@ -60,7 +65,8 @@ class Text:
     def positions(self, given: Sequence[str | int], known: int | None = None) -> tuple[int, ...]:
         """Positions that `given` names: a word stands for all its occurrences, an int for itself.
 
-        `known` is how many positions may be named (the words, or the whole length when padding counts).
+        `known` is how many positions may be named (the words, or the whole length when padding
+        counts).
         """
         limit = len(self.words) if known is None else known
         if isinstance(given, str | Integral):  # one word, not its letters; one position
@@ -77,13 +83,21 @@ class Text:
             raise InputError(f"{item!r} is neither a word nor a position.")
         if not isinstance(item, str):
             if not 0 <= item < limit:
-                raise InputError(f"Position {item} is out of range: the text has positions 0 to {limit - 1}.")
+                raise InputError(
+                    f"Position {item} is out of range: the text has positions 0 to {limit - 1}."
+                )
             return [int(item)]
         wanted = item.casefold()
-        hits = [i for i in range(limit) if wanted in (self.tokens[i].casefold(), self._shown(i).casefold())]
+        hits = [
+            i
+            for i in range(limit)
+            if wanted in (self.tokens[i].casefold(), self._shown(i).casefold())
+        ]
         if not hits:
             seen = " ".join(self.tokens[: len(self.words)])
-            raise InputError(f"The word {item!r} is not in the text as the classifier sees it: {seen}")
+            raise InputError(
+                f"The word {item!r} is not in the text as the classifier sees it: {seen}"
+            )
         return hits
 
     def owner(self, position: int) -> int:
@@ -108,7 +122,8 @@ def split_list(words: Sequence[str], lookup: Container[str] = ()) -> tuple[str, 
     for word in map(_a_word, words):
         if word not in lookup and any(char.isspace() for char in word):
             raise InputError(
-                f"{word[:60]!r} is not one word: a list is read as the words of one text. Give one text as a string, "
+                f"{word[:60]!r} is not one word: a list is read as the words of one text. "
+                "Give one text as a string, "
                 "and many texts to sf.batch."
             )
         found.append((word, start, start + len(word)))
@@ -128,7 +143,9 @@ def as_given(given: Any) -> str | list[str]:
         return str(given)
     if isinstance(given, list | tuple):
         return list(given)
-    many = hasattr(given, "__iter__") and not isinstance(given, str | bytes | bytearray | Mapping | type)
+    many = hasattr(given, "__iter__") and not isinstance(
+        given, str | bytes | bytearray | Mapping | type
+    )
     hint = "; many texts are for sf.batch" if many else ""
     raise InputError(f"A text is a string, or a list of words, not {_brief(given)}{hint}.")
 
@@ -165,14 +182,17 @@ def read(
     pieces = fitted(source, found) if listed is None else found
     if not pieces:
         raise InputError("The text has no words: give at least one word.")
-    kept, beyond = pieces[:length], pieces[length:]
+    kept = pieces[:length]
+    beyond = pieces[length:]
     tokens = tuple(token for token, _, _ in kept) + (pad,) * (length - len(kept))
     return Text(
         source=source,
         tokens=tokens,
         indices=tuple(lookup.get(token, lookup[unknown]) for token in tokens),
         words=tuple(Word(i, source[a:b] or token, a, b) for i, (token, a, b) in enumerate(kept)),
-        unknown=tuple(i for i, (token, _, _) in enumerate(kept) if token not in lookup or token == unknown),
+        unknown=tuple(
+            i for i, (token, _, _) in enumerate(kept) if token not in lookup or token == unknown
+        ),
         cut=tuple(source[a:b] or token for token, a, b in beyond),
         reader=reader,
         shared=_shared(found, kept),
@@ -182,16 +202,23 @@ def read(
 def _shared(found: Sequence[Span], kept: Sequence[Span]) -> tuple[int, ...]:
     """The words of which nothing is left once their characters show with the words before them."""
     pairs = enumerate(zip(found, kept, strict=False))
-    return tuple(i for i, ((_, first, _), (_, a, b)) in pairs if i and a == b and first < kept[i - 1][2])
+    return tuple(
+        i for i, ((_, first, _), (_, a, b)) in pairs if i and a == b and first < kept[i - 1][2]
+    )
 
 
 def refuse_halves(source: str, what: str = "text") -> None:
     if any("\ud800" <= char <= "\udfff" for char in source):
-        raise InputError(f"The {what} holds half a character (a lone surrogate), which is no text: decode it as UTF-8.")
+        raise InputError(
+            f"The {what} holds half a character (a lone surrogate), which is no text: decode "
+            "it as UTF-8."
+        )
 
 
 def written(given: str | Sequence[str]) -> Text:
-    """The words as they stand in the string (case and all), for a classifier that is given whole strings."""
+    """The words as they stand in the string (case and all), for a classifier that is given whole
+    strings.
+    """
     text = as_given(given)
     listed = None if isinstance(text, str) else split_list(text)
     source = text if isinstance(text, str) else " ".join(text)
@@ -205,7 +232,9 @@ def written(given: str | Sequence[str]) -> Text:
 
 
 def rewritten(text: Text, new: Mapping[int, str]) -> str:
-    """The original string with words replaced, or removed where the new word is empty, and the spaces mended."""
+    """The original string with words replaced, or removed where the new word is empty, and the
+    spaces mended.
+    """
     begun = Begun().on(text, text.words, new)
     return begun.text + text.source[text.words[-1].end :] if begun.before else ""
 
@@ -217,7 +246,9 @@ def with_gaps(new: Mapping[int, str]) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Begun:
-    """A text written as far as some word: its last piece that is not removed, and the gaps since."""
+    """A text written as far as some word: its last piece that is not removed, and the
+    gaps since.
+    """
 
     text: str = ""
     before: str = ""
@@ -225,20 +256,28 @@ class Begun:
 
     def on(self, text: Text, words: Sequence[Word], new: Mapping[int, str]) -> Begun:
         """The same with the words that follow, each as it was or as the new one."""
-        parts, before, gaps = [self.text], self.before, self.gaps
+        parts = [self.text]
+        before = self.before
+        gaps = self.gaps
         for word in words:
-            if word.position in text.shared and not {word.position, text.owner(word.position)} & new.keys():
+            if (
+                word.position in text.shared
+                and not {word.position, text.owner(word.position)} & new.keys()
+            ):
                 continue  # its characters are written
             last = text.words[word.position - 1].end if word.position else 0
             gaps = (*gaps, text.source[last : word.start])
             if piece := new.get(word.position, word.text):
                 parts += [gap(gaps, before, piece), piece]
-                before, gaps = piece, ()
+                before = piece
+                gaps = ()
         return Begun("".join(parts), before, gaps)
 
 
 def gap(gaps: Sequence[str], before: str, piece: str) -> str:
-    """What stands between two pieces: one of the gaps that the removed words leave, and never a new word by fusion."""
+    """What stands between two pieces: one of the gaps that the removed words leave, and never a new
+    word by fusion.
+    """
     if len(gaps) == 1:
         return gaps[0]
     if not before:
@@ -250,7 +289,9 @@ def gap(gaps: Sequence[str], before: str, piece: str) -> str:
 
 
 class Writer:
-    """`rewritten` for very many changes of one text: each half is written once for each change of it."""
+    """`rewritten` for very many changes of one text: each half is written once for each change of
+    it.
+    """
 
     def __init__(self, text: Text) -> None:
         self.text, self.middle = text, len(text.words) // 2
@@ -259,7 +300,9 @@ class Writer:
         self.seconds: dict[tuple[Change, str, tuple[str, ...]], str] = {}
 
     def write(self, change: Change) -> str:
-        """The text with a new word at each of some positions, in their order; an empty one removes the word."""
+        """The text with a new word at each of some positions, in their order; an empty one removes
+        the word.
+        """
         cut = bisect_left(change, (self.middle,))
         first = self.firsts.get(change[:cut]) or self._first(change[:cut])
         key = change[cut:], first.before[-1:], first.gaps
@@ -281,11 +324,13 @@ class Writer:
 
 
 def fitted(source: str, pieces: Iterable[Span]) -> list[Span]:
-    """Pieces in order, without overlap and without the spaces around them, so that every character shows once.
+    """Pieces in order, without overlap and without the spaces around them, so that every character
+    shows once.
 
     Where a piece is nothing but spaces, these are its characters.
     """
-    found, last = [], 0
+    found = []
+    last = 0
     for token, start, end in pieces:
         start = max(start, last)
         end = max(end, start)

@@ -1,7 +1,8 @@
 """Tokenizers: how a string becomes words, each with its start and end in that string.
 
-Four kinds: `Words` (the default), `Pattern` (a regular expression, as in scikit-learn), `HuggingFace` (a
-`tokenizers.Tokenizer`) and `Custom` (any function of a string). All but the last are saved with the classifier.
+Four kinds: `Words` (the default), `Pattern` (a regular expression, as in scikit-learn),
+`HuggingFace` (a `tokenizers.Tokenizer`) and `Custom` (any function of a string). All but the last
+are saved with the classifier.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from suffice.model.text import Span, split
 FILE = "tokenizer.json"  # where a model folder keeps the tokenizer of Hugging Face
 LONGEST_JSON = 2**26  # characters of it
 MOST_GROWTH = 64  # how many times as long the replacements of a tokenizer may make a text
-# What GPT-2, Llama 3 and Qwen 2 split texts by: these run in reasonable time, though not for the reasons that
-# suffice.model.patterns knows.
+# What GPT-2, Llama 3 and Qwen 2 split texts by: these run in reasonable time, though not for the
+# reasons that suffice.model.patterns knows.
 _WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 KNOWN_PATTERNS = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -48,10 +49,11 @@ class Words:
 
 @dataclass(frozen=True)
 class Pattern:
-    """What a regular expression matches, after lower case and without accents if wished, except the `skip` words.
+    """What a regular expression matches, after lower case and without accents if wished, except the
+    `skip` words.
 
-    With one group in the pattern, the group is the word. `once` is for models of sets of words: a word that occurs
-    again does not count again, so only its first occurrence is read.
+    With one group in the pattern, the group is the word. `once` is for models of sets of words: a
+    word that occurs again does not count again, so only its first occurrence is read.
     """
 
     pattern: str = r"(?u)\b\w\w+\b"
@@ -65,18 +67,26 @@ class Pattern:
             slow = why_refused(self.pattern)
             groups = 0 if slow else re.compile(self.pattern).groups
         except (re.error, TypeError, RecursionError, OverflowError) as error:
-            raise InputError(f"The pattern {self.pattern!r} is no regular expression: {error}.") from error
+            raise InputError(
+                f"The pattern {self.pattern!r} is no regular expression: {error}."
+            ) from error
         if slow:
             raise InputError(
-                f"The pattern {self.pattern[:80]!r} is not taken, as it could take for ever on some text: {slow}. Most "
-                r"readers of words need no more than \b\w\w+\b; for anything else give a function of the text."
+                f"The pattern {self.pattern[:80]!r} is not taken, as it could take for ever "
+                f"on some text: {slow}. Most "
+                r"readers of words need no more than \b\w\w+\b; for anything else give a "
+                r"function of the text."
             )
         if groups > 1:
-            raise InputError(f"The pattern {self.pattern!r} has {groups} groups: a word can be one of them only.")
+            raise InputError(
+                f"The pattern {self.pattern!r} has {groups} groups: a word can be one of them only."
+            )
         if self.accents not in ("keep", "unicode", "ascii"):
             raise InputError(f"accents must be 'keep', 'unicode' or 'ascii', not {self.accents!r}.")
         if not all(isinstance(value, bool) for value in (self.lowercase, self.once)):
-            raise InputError(f"lowercase and once are True or False, not {self.lowercase!r} and {self.once!r}.")
+            raise InputError(
+                f"lowercase and once are True or False, not {self.lowercase!r} and {self.once!r}."
+            )
         if not all(isinstance(word, str) for word in self.skip):
             raise InputError("The words to skip must be strings.")
         object.__setattr__(self, "skip", tuple(sorted(self.skip)))
@@ -106,27 +116,37 @@ class Pattern:
         return frozenset(self.skip)
 
     def _normal(self, source: str) -> tuple[str, list[int]]:
-        """The string that the pattern sees, and for each of its characters the place it came from."""
-        plain, origin = source, list(range(len(source)))
+        """The string that the pattern sees, and for each of its characters the place it
+        came from.
+        """
+        plain = source
+        origin = list(range(len(source)))
         if self.lowercase:  # one character may become two (İ), whatever stands around it
             origin = [place for place, char in enumerate(source) for _ in char.lower()]
             plain = source.lower()
         if self.accents == "keep" or plain.isascii():
             return plain, origin
-        bare = [(_bare(char, self.accents), place) for char, place in zip(plain, origin, strict=True)]
+        bare = [
+            (_bare(char, self.accents), place) for char, place in zip(plain, origin, strict=True)
+        ]
         return "".join(chars for chars, _ in bare), [place for chars, place in bare for _ in chars]
 
 
 @dataclass(frozen=True)
 class HuggingFace:
-    """A `tokenizers.Tokenizer` as its JSON string. Special tokens ([CLS], [SEP]), padding and cutting are kept out."""
+    """A `tokenizers.Tokenizer` as its JSON string. Special tokens ([CLS], [SEP]), padding and
+    cutting are kept out.
+    """
 
     json: str
     once: ClassVar[bool] = False
 
     def __call__(self, source: str) -> list[Span]:
         found = self._tokenizer.encode(source, add_special_tokens=False)
-        return [(token, start, end) for token, (start, end) in zip(found.tokens, found.offsets, strict=True)]
+        return [
+            (token, start, end)
+            for token, (start, end) in zip(found.tokens, found.offsets, strict=True)
+        ]
 
     def header(self) -> dict[str, Any]:
         return {"kind": "hugging-face", "sha256": hashlib.sha256(self.json.encode()).hexdigest()}
@@ -139,7 +159,10 @@ class HuggingFace:
         """Its tokens in the order of their numbers, as an embedding's rows are."""
         numbers: dict[str, int] = self._tokenizer.get_vocab(with_added_tokens=True)
         if sorted(numbers.values()) != list(range(len(numbers))):
-            raise ModelError("The tokenizer's numbers have gaps: give the vocabulary as a list of words yourself.")
+            raise ModelError(
+                "The tokenizer's numbers have gaps: give the vocabulary as a list of words "
+                "yourself."
+            )
         return tuple(sorted(numbers, key=numbers.__getitem__))
 
     @cached_property
@@ -152,7 +175,9 @@ class HuggingFace:
         try:
             made = Tokenizer.from_str(self.json)
         except Exception as error:  # the package raises Exception itself
-            raise ModelError(f"This is not the JSON of a Hugging Face tokenizer: {error}.") from error
+            raise ModelError(
+                f"This is not the JSON of a Hugging Face tokenizer: {error}."
+            ) from error
         made.no_padding()
         made.no_truncation()
         return made
@@ -160,7 +185,9 @@ class HuggingFace:
 
 @dataclass(frozen=True)
 class Custom:
-    """Any function from a string to a list of words, or of (word, start, end). Only its name is saved."""
+    """Any function from a string to a list of words, or of (word, start, end). Only its name is
+    saved.
+    """
 
     function: Callable[[str], Iterable[Any]]
 
@@ -183,22 +210,34 @@ class Custom:
 
 
 def refuse_unsafe(text: str) -> None:
-    """A ModelError where the JSON of a tokenizer asks for what may take for ever, or is not the same twice."""
+    """A ModelError where the JSON of a tokenizer asks for what may take for ever, or is not the
+    same twice.
+    """
     if len(text) > LONGEST_JSON:
-        raise ModelError(f"The tokenizer has {len(text)} characters; at most {LONGEST_JSON} are read.")
+        raise ModelError(
+            f"The tokenizer has {len(text)} characters; at most {LONGEST_JSON} are read."
+        )
     try:
         parts = list(_objects(json.loads(text)))
     except (ValueError, RecursionError) as error:
         raise ModelError(f"This is not the JSON of a Hugging Face tokenizer: {error}.") from error
     for part in parts:
         pattern = part.get("Regex")
-        if isinstance(pattern, str) and pattern not in KNOWN_PATTERNS and (slow := _why_slow(pattern)):
+        if (
+            isinstance(pattern, str)
+            and pattern not in KNOWN_PATTERNS
+            and (slow := _why_slow(pattern))
+        ):
             raise ModelError(f"The tokenizer's pattern {pattern[:80]!r} is not taken: {slow}.")
         if part.get("dropout"):
-            raise ModelError("The tokenizer has a dropout, so that the same text may be read in another way.")
+            raise ModelError(
+                "The tokenizer has a dropout, so that the same text may be read in another way."
+            )
     growth = math.prod(_growth(part) for part in parts if part.get("type") == "Replace")
     if growth > MOST_GROWTH:
-        raise ModelError(f"The tokenizer's replacements may make a text more than {MOST_GROWTH} times as long.")
+        raise ModelError(
+            f"The tokenizer's replacements may make a text more than {MOST_GROWTH} times as long."
+        )
 
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:
@@ -233,7 +272,9 @@ Tokenizer: TypeAlias = Words | Pattern | HuggingFace | Custom
 
 
 def as_tokenizer(given: Any) -> Tokenizer:
-    """A tokenizer from what a user gives: "words", one of ours, one of Hugging Face's, or a function."""
+    """A tokenizer from what a user gives: "words", one of ours, one of Hugging Face's, or a
+    function.
+    """
     if isinstance(given, Words | Pattern | HuggingFace | Custom):
         return given
     if given is None or given == "words":
@@ -242,11 +283,15 @@ def as_tokenizer(given: Any) -> Tokenizer:
         return _hugging_face(given)
     if callable(given):
         return Custom(given)
-    raise InputError(f"A tokenizer is 'words', a function of a string, or a tokenizers.Tokenizer, not {given!r}.")
+    raise InputError(
+        f"A tokenizer is 'words', a function of a string, or a tokenizers.Tokenizer, not {given!r}."
+    )
 
 
 def from_header(data: Any, saved: str | None, brought: Custom | None) -> Tokenizer:
-    """The tokenizer that a saved classifier names; `saved` is the file beside it, `brought` the caller's own."""
+    """The tokenizer that a saved classifier names; `saved` is the file beside it, `brought` the
+    caller's own.
+    """
     match data:
         case "words":
             return Words()
@@ -261,29 +306,39 @@ def from_header(data: Any, saved: str | None, brought: Custom | None) -> Tokeniz
 
 
 def own_function(data: Any, given: Any) -> Custom | None:
-    """The function that a saved classifier needs from the caller, once it is the one it was saved with."""
+    """The function that a saved classifier needs from the caller, once it is the one it was saved
+    with.
+    """
     if not (isinstance(data, dict) and data.get("kind") == "custom"):
         if given is not None:
-            raise ModelError("This model is saved with its tokenizer: load it without the argument `tokenizer`.")
+            raise ModelError(
+                "This model is saved with its tokenizer: load it without the argument `tokenizer`."
+            )
         return None
     name = str(data.get("name"))
     if given is None:
         call = f"load(folder, tokenizer={name.rsplit('.', 1)[-1]})"
-        raise ModelError(f"This model reads texts with your function {name!r}, which is not saved: use {call}.")
+        raise ModelError(
+            f"This model reads texts with your function {name!r}, which is not saved: use {call}."
+        )
     made = as_tokenizer(given)
     if not isinstance(made, Custom) or made.name != name:
-        raise ModelError(f"This model was saved with the tokenizer {name!r}, which is not {given!r}.")
+        raise ModelError(
+            f"This model was saved with the tokenizer {name!r}, which is not {given!r}."
+        )
     return made
 
 
 def located(source: str, words: Sequence[str]) -> list[Span]:
     """Where each of the words stands in the string, in order and in any case."""
-    found, at = [], 0
+    found = []
+    at = 0
     for word in words:
         match = re.compile(re.escape(word), re.IGNORECASE).search(source, at) if word else None
         if match is None:
             raise InputError(
-                f"The tokenizer gives {word!r}, which is not in the text after character {at}: let it give "
+                f"The tokenizer gives {word!r}, which is not in the text after character "
+                f"{at}: let it give "
                 "(word, start, end) for each word."
             )
         at = match.end()
@@ -295,8 +350,10 @@ def _hugging_face(given: Any) -> HuggingFace:
     added = given.num_special_tokens_to_add(False)
     if added:
         raise InputError(
-            f"This tokenizer adds {added} special tokens (such as [CLS]) to each text, which are no words. If the "
-            "model was trained without them, give a tokenizer without post_processor; if with them, give a function "
+            f"This tokenizer adds {added} special tokens (such as [CLS]) to each text, which "
+            "are no words. If the "
+            "model was trained without them, give a tokenizer without post_processor; if with "
+            "them, give a function "
             "that makes (token, start, end) for all of them."
         )
     return HuggingFace(given.to_str())
@@ -308,7 +365,8 @@ def _triple(item: Any, source: str, name: str) -> Span:
             return word, start, end
         case _:
             raise InputError(
-                f"The tokenizer {name!r} must give words, or (word, start, end) inside the text of {len(source)} "
+                f"The tokenizer {name!r} must give words, or (word, start, end) inside the "
+                f"text of {len(source)} "
                 f"characters; it gave {item!r}."
             )
 

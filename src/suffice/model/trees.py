@@ -1,4 +1,6 @@
-"""Trees: a forest, or boosted trees, over the features of a bag of words; what all trees give is added up."""
+"""Trees: a forest, or boosted trees, over the features of a bag of words; what all trees give is
+added up.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 
 LEAF = -1
-NEAR = 1e-6  # of a threshold: closer than this the rounding of the program decides, which is not worked out here
+# of a threshold: closer than this the rounding of the program decides, which is not worked out here
+NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """All nodes in one table: a text goes left where factor * x <= threshold; leaves have the feature LEAF.
+    """All nodes in one table: a text goes left where factor * x <= threshold; leaves have the
+    feature LEAF.
 
     `column` is a place in the bag. The scores are `bias` and the values of one leaf of each tree.
     """
@@ -30,12 +34,18 @@ class Trees:
     value: Floats  # (nodes, classes); zero but at leaves
     bias: Floats  # (classes,)
     single: bool  # x is rounded to single precision before it is compared
-    exact: bool  # x is worked out here to the last bit as by the program: a product of a count and one number
-    rounding: float = 0.0  # how far the program's own sums may be from these, where it adds in single precision
+    # x is worked out here to the last bit as by the program: a product of a count and one number
+    exact: bool
+    rounding: float = (
+        0.0  # how far the program's own sums may be from these, where it adds in single precision
+    )
 
     def left_of(self, x: Floats, node: Any) -> tuple[Bools, Bools]:
-        """Where x goes left at a node (or at a node for each x), and where the rounding of the program decides that."""
-        at, factor = self.threshold[node], self.factor[node]
+        """Where x goes left at a node (or at a node for each x), and where the rounding of the
+        program decides that.
+        """
+        at = self.threshold[node]
+        factor = self.factor[node]
         if self.exact:
             goes = (np.asarray(x, dtype=np.float32) if self.single else x) <= at
             return goes, np.zeros_like(goes)
@@ -44,16 +54,23 @@ class Trees:
         return x <= at, (x <= at + room) & (x > at - room) & (room > 0.0)
 
     def scores(self, values: Mapping[int, float]) -> Floats:
-        """The scores of a text whose other features are all zero; not numbers where rounding decides."""
+        """The scores of a text whose other features are all zero; not numbers where rounding
+        decides.
+        """
         every = np.zeros(int(self.column.max(initial=0)) + 1)
         for column, value in values.items():
             every[column : column + 1] = value  # no tree looks at columns beyond
-        node, clear = self.roots, True
+        node = self.roots
+        clear = True
         while (inner := self.column[node] != LEAF).any():
             goes, near = self.left_of(every[self.column[node]], node)
             clear = clear and not (near & inner).any()
             node = np.where(inner, np.where(goes, self.left[node], self.right[node]), node)
-        return np.asarray(self.bias + self.value[node].sum(0)) if clear else np.full(len(self.bias), np.nan)
+        return (
+            np.asarray(self.bias + self.value[node].sum(0))
+            if clear
+            else np.full(len(self.bias), np.nan)
+        )
 
     @property
     def tested(self) -> frozenset[int]:

@@ -1,1 +1,3 @@
-"""What stands behind an answer: certificates, and the checker that shares no code with the prover."""
+"""What stands behind an answer: certificates, and the checker that shares no code with
+the prover.
+"""

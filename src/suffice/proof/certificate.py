@@ -1,4 +1,6 @@
-"""Certificate: the evidence for an answer as lines of plain data, and the compressed file that holds them."""
+"""Certificate: the evidence for an answer as lines of plain data, and the compressed file that
+holds them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,13 @@ from suffice.errors import NotACertificate
 from suffice.model.network import Floats
 
 FORMAT = 2
-MAX_TEXT, MAX_HEADER = 2**29, 2**23  # bytes that are unpacked at most (256 more for a line), and of the header
-CONTAINER, ITEM = 16, 8  # bytes that a list and one more thing in it count for, beside their text
+MAX_TEXT, MAX_HEADER = (
+    2**29,
+    2**23,
+)  # bytes that are unpacked at most (256 more for a line), and of the header
+# bytes that a list and one more thing in it count for, beside their text
+CONTAINER = 16
+ITEM = 8
 LEVEL = 6  # of compression: 9 takes four times as long for files that are 3 % smaller
 ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -62,7 +69,10 @@ class Certificate:
         }
 
     def __repr__(self) -> str:
-        return f"<Certificate of {self.claim['kind']}: {len(self.lines)} lines, {len(self.data) / 1000:.1f} KB>"
+        return (
+            f"<Certificate of {self.claim['kind']}: {len(self.lines)} lines, "
+            f"{len(self.data) / 1000:.1f} KB>"
+        )
 
 
 def _line(line: Mapping[str, Any]) -> str:
@@ -75,25 +85,46 @@ def array(values: Floats, kind: str = "f8") -> dict[str, str]:
 
 
 def read(certificate: str | Path | bytes, longest: int, most: int = MAX_TEXT) -> Iterator[Any]:
-    """The lines of a file, of which none after the header has more than `longest` bytes, nor all more than `most`."""
+    """The lines of a file, of which none after the header has more than `longest` bytes, nor all
+    more than `most`.
+    """
     try:
-        with gzip.open(io.BytesIO(certificate) if isinstance(certificate, bytes) else certificate) as file:
-            limit, left = MAX_HEADER, most
-            while line := file.readline(limit + 1):  # unpacks a little at a time: a small file cannot fill the memory
+        with gzip.open(
+            io.BytesIO(certificate) if isinstance(certificate, bytes) else certificate
+        ) as file:
+            limit = MAX_HEADER
+            left = most
+            while line := file.readline(
+                limit + 1
+            ):  # unpacks a little at a time: a small file cannot fill the memory
                 left -= len(line) + 256 + weight_of(line)
                 if len(line) > limit or left < 0:
                     raise ValueError("it is longer than what is read")
                 # int refuses NaN and the infinities
-                yield json.loads(line.decode(), parse_constant=int, object_pairs_hook=_each_key_once)
+                yield json.loads(
+                    line.decode(), parse_constant=int, object_pairs_hook=_each_key_once
+                )
                 limit = longest
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise NotACertificate(f"The file {str(certificate)!r} cannot be read: {error.strerror}.") from None
-    except (OSError, EOFError, TypeError, ValueError, RecursionError, MemoryError, zlib.error) as error:
+        raise NotACertificate(
+            f"The file {str(certificate)!r} cannot be read: {error.strerror}."
+        ) from None
+    except (
+        OSError,
+        EOFError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+        zlib.error,
+    ) as error:
         raise NotACertificate(f"This is not a certificate: {str(error)[:200]}") from None
 
 
 def weight_of(line: bytes) -> int:
-    """Bytes that what a line holds takes beside its text, about: lists of nothing take twenty times their text."""
+    """Bytes that what a line holds takes beside its text, about: lists of nothing take twenty times
+    their text.
+    """
     return CONTAINER * (line.count(b"[") + line.count(b"{")) + ITEM * line.count(b",")
 
 
@@ -106,7 +137,9 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def numbers(data: Mapping[str, str], count: int) -> Floats:
-    """The `count` finite numbers that an array holds; the size is compared before anything is decoded."""
+    """The `count` finite numbers that an array holds; the size is compared before anything is
+    decoded.
+    """
     ((kind, text),) = data.items()
     if len(text) != (count * {"f4": 4, "f8": 8}[kind] + 2) // 3 * 4:
         raise ValueError(f"an array here must hold {count} numbers")

@@ -1,20 +1,23 @@
-"""A second checker of certificates: one file, standard library only, rational numbers, no rounding to believe in.
+"""A second checker of certificates: one file, standard library only, rational numbers, no rounding
+to believe in.
 
     python check_exact.py proof.cert model/ [SECONDS]
 
-Written from docs/certificate.md, not from the other checker; it may be copied out and run alone, and is slow. Every
-number is a fraction. Where a bound would need a root or a long quotient, a fraction on the safe side of it is taken.
-The one place for doubles is the rule for nearest words, which the format defines by them. Networks with smooth curves
-and black boxes are not checked by this one. What is not done after SECONDS (60 if none are given) is not checked.
+Written from docs/certificate.md, not from the other checker; it may be copied out and run alone,
+and is slow. Every number is a fraction. Where a bound would need a root or a long quotient, a
+fraction on the safe side of it is taken. The one place for doubles is the rule for nearest words,
+which the format defines by them. Networks with smooth curves and black boxes are not checked by
+this one. What is not done after SECONDS (60 if none are given) is not checked.
 
-Why what it accepts is true, from the end of the file to its beginning: `Check` reads a claim and walks its evidence;
-both sides of every cut must be there. Each leaf is decided by `Leaf`: a lower bound of the margin, carried back unit
-by unit to the input with lines that are below or above what a unit gives. There `Inputs` has the least value of a
-linear form over the texts that are meant, and `Word` has what a word may become. Where a network is nothing but maxima,
-`Left` has who may still win them. Before that, files are read.
+Why what it accepts is true, from the end of the file to its beginning: `Check` reads a claim and
+walks its evidence; both sides of every cut must be there. Each leaf is decided by `Leaf`: a lower
+bound of the margin, carried back unit by unit to the input with lines that are below or above what
+a unit gives. There `Inputs` has the least value of a linear form over the texts that are meant, and
+`Word` has what a word may become. Where a network is nothing but maxima, `Left` has who may still
+win them. Before that, files are read.
 
-Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no model of the formats
-known here, 3 not checked by this one, or not within the time.
+Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no
+model of the formats known here, 3 not checked by this one, or not within the time.
 """
 
 from __future__ import annotations
@@ -39,22 +42,49 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-Row: TypeAlias = Mapping[int, Fraction]  # a linear form: coefficients by place, those that are missing are 0
+Row: TypeAlias = Mapping[
+    int, Fraction
+]  # a linear form: coefficients by place, those that are missing are 0
 Vector: TypeAlias = tuple[Fraction, ...]
 Places: TypeAlias = frozenset[int]
 Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
 Signs: TypeAlias = Mapping[int, int]  # what splits say of units
 Choice: TypeAlias = tuple[int, ...]  # of each maximum of a bundle the unit that wins it
-Part: TypeAlias = tuple[Choice, Mapping[Choice, Fraction]]  # its maxima, by first units; choices, and what they lack
+Part: TypeAlias = tuple[
+    Choice, Mapping[Choice, Fraction]
+]  # its maxima, by first units; choices, and what they lack
 
-HUGE, WHOLE, ZERO, ONE = 2**800, 2**53, Fraction(0), Fraction(1)
+HUGE = 2**800
+WHOLE = 2**53
+ZERO = Fraction(0)
+ONE = Fraction(1)
 LEAN = Fraction(1, 2**20)  # the share within which bounds count as equal
-CHOICES, FINE = 2**20, 2**64  # of winners that are looked at; parts of one that shares are rounded to
+CHOICES, FINE = (
+    2**20,
+    2**64,
+)  # of winners that are looked at; parts of one that shares are rounded to
 DIGITS = 160  # binary digits kept of a bound or a slope, rounded to the safe side
-LONGEST, MOST = 2**24, 2**29  # bytes that are unpacked of a line, and of all of them
-CODES = {"F64": "d", "F32": "f", "F16": "e", "I64": "q", "I32": "i", "I16": "h", "I8": "b", "U64": "Q", "U32": "I"}
+# bytes that are unpacked of a line, and of all of them
+LONGEST = 2**24
+MOST = 2**29
+CODES = {
+    "F64": "d",
+    "F32": "f",
+    "F16": "e",
+    "I64": "q",
+    "I32": "i",
+    "I16": "h",
+    "I8": "b",
+    "U64": "Q",
+    "U32": "I",
+}
 CODES |= {"U16": "H", "U8": "B"}
-KEYS = {"word-swap": "kind swaps", "deletion": "kind", "mask": "kind token", "removal-or-swap": "kind swaps"}
+KEYS = {
+    "word-swap": "kind swaps",
+    "deletion": "kind",
+    "mask": "kind token",
+    "removal-or-swap": "kind swaps",
+}
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 
 
@@ -109,7 +139,9 @@ def up(value: Fraction) -> Fraction:
 
 
 def root_above(value: Fraction) -> Fraction:
-    """A number at or just above the square root, by a whole root of a multiple, be the value large or tiny."""
+    """A number at or just above the square root, by a whole root of a multiple, be the value large
+    or tiny.
+    """
     shift = DIGITS + max(0, value.denominator.bit_length() - value.numerator.bit_length())
     return Fraction(math.isqrt(math.ceil(value * 4**shift)) + 1, 2**shift) if value else ZERO
 
@@ -129,8 +161,8 @@ def exact(vector: Iterable[float]) -> Vector:
 class Model:
     """Units are numbered over all steps, from 0, and the numbers of the input end at -1.
 
-    Of a unit z = rows[unit]·h + bias[unit], h being what the step before gives. `home` has, of a unit of a maximum, all
-    units of it: the first gives the largest z, the others 0.
+    Of a unit z = rows[unit]·h + bias[unit], h being what the step before gives. `home` has, of a
+    unit of a maximum, all units of it: the first gives the largest z, the others 0.
     """
 
     head: dict[str, Any]
@@ -152,9 +184,12 @@ class Model:
         return max(sums[other] for other in group) if unit == group[0] else ZERO
 
     def intervals(self, ends: Sequence[Span]) -> dict[int, Span]:
-        """Bounds of each unit's z, from those of the input's numbers on; at a single input both are its value."""
+        """Bounds of each unit's z, from those of the input's numbers on; at a single input both are
+        its value.
+        """
         low, high = ({n - len(ends): end[side] for n, end in enumerate(ends)} for side in (0, 1))
-        least, most = dict[int, Fraction](), dict[int, Fraction]()
+        least = dict[int, Fraction]()
+        most = dict[int, Fraction]()
         for step in self.steps:
             for unit in step:
                 look()
@@ -199,44 +234,75 @@ def reads_by(head: Any) -> str:
 
 
 def safetensors(data: bytes) -> dict[str, tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Name to shape and numbers: eight bytes of length, a JSON header, then the numbers, little-endian."""
-    start, found = 8 + int.from_bytes(data[:8], "little"), {}
+    """Name to shape and numbers: eight bytes of length, a JSON header, then the numbers,
+    little-endian.
+    """
+    start = 8 + int.from_bytes(data[:8], "little")
+    found = {}
     for name, entry in json.loads(data[8:start]).items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
             layout = f"<{math.prod(entry['shape'])}{CODES[entry['dtype']]}"
-            found[name] = tuple(entry["shape"]), struct.unpack(layout, data[start + begin : start + end])
+            found[name] = (
+                tuple(entry["shape"]),
+                struct.unpack(layout, data[start + begin : start + end]),
+            )
     return found
 
 
 def matrix(tensors: Mapping[str, Any], name: str) -> tuple[int, list[dict[int, float]]]:
-    """How wide it is, and the entries of each row that are not zero; stored in full or as compressed rows."""
+    """How wide it is, and the entries of each row that are not zero; stored in full or as
+    compressed rows.
+    """
     if name in tensors:
         (_, width), numbers = tensors[name]
         starts = range(0, len(numbers), width)
-        return width, [{j: float(v) for j, v in enumerate(numbers[i : i + width]) if v} for i in starts]
-    data, indices, indptr, shape = (tensors[f"{name}.{part}"][1] for part in ("data", "indices", "indptr", "shape"))
+        return width, [
+            {j: float(v) for j, v in enumerate(numbers[i : i + width]) if v} for i in starts
+        ]
+    data, indices, indptr, shape = (
+        tensors[f"{name}.{part}"][1] for part in ("data", "indices", "indptr", "shape")
+    )
     ranges = [range(begin, end) for begin, end in itertools.pairwise(indptr)]
-    return shape[1], [dict(sorted((indices[at], float(data[at])) for at in mine if data[at])) for mine in ranges]
+    return shape[1], [
+        dict(sorted((indices[at], float(data[at])) for at in mine if data[at])) for mine in ranges
+    ]
 
 
-def digest(head: Any, reader: str, words: list[str], embedding: Any, weights: Any, biases: Any) -> str:
+def digest(
+    head: Any, reader: str, words: list[str], embedding: Any, weights: Any, biases: Any
+) -> str:
     """SHA-256 over the parts that the format names, each after its length."""
     reading = {name: head[name] for name in ("format", "length", "pad", "unknown", "tokenizer")}
     units = {"labels": head["labels"], "relu": [sorted(units) for units in head["relu"]]}
     units |= {"maxima": head["maxima"]} if any(head.get("maxima", [])) else {}
-    texts = [json.dumps(reading, sort_keys=True), reader, str(len(words)), *words, json.dumps(units, sort_keys=True)]
+    texts = [
+        json.dumps(reading, sort_keys=True),
+        reader,
+        str(len(words)),
+        *words,
+        json.dumps(units, sort_keys=True),
+    ]
     parts = [text.encode("utf-8", "surrogatepass") for text in texts] + array_parts(*embedding)
     for (width, rows), bias in zip(weights, biases, strict=True):
-        counts, shape = [len(row) for row in rows], (len(rows), width)
+        counts = [len(row) for row in rows]
+        shape = (len(rows), width)
         if math.prod(shape) >= 250_000 and sum(counts) * 10 < math.prod(shape):
             values = packed("d", (weight for row in rows for weight in row.values()))
             starts = packed("q", itertools.accumulate(counts, initial=0))
-            parts += [repr(shape).encode(), b"sparse", starts, packed("q", itertools.chain(*rows)), values]
+            parts += [
+                repr(shape).encode(),
+                b"sparse",
+                starts,
+                packed("q", itertools.chain(*rows)),
+                values,
+            ]
         else:
             parts += array_parts(shape, (row.get(j, 0.0) for row in rows for j in range(width)))
         parts += array_parts((len(bias),), bias)
-    return hashlib.sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).hexdigest()
+    return hashlib.sha256(
+        b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+    ).hexdigest()
 
 
 def array_parts(shape: tuple[int, ...], numbers: Iterable[float]) -> list[bytes]:
@@ -251,29 +317,53 @@ def packed(code: str, numbers: Iterable[float]) -> bytes:
 def assembled(head: Any, words: list[str], embedding: Any, weights: Any, biases: Any) -> Model:
     """The same with units numbered over all steps."""
     (count, size), numbers = embedding
-    sizes, labels = [len(bias) for bias in biases], head["labels"]
+    sizes = [len(bias) for bias in biases]
+    labels = head["labels"]
     shapes = [(len(rows), width) for width, rows in weights]
     if shapes != list(zip(sizes, [head["length"] * size, *sizes[:-1]], strict=True)):
         raise ValueError("its steps do not fit together")
-    if not len({*labels}) == len(labels) == sizes[-1] > 1 or not len({*words}) == len(words) == count:
-        raise ValueError("labels and words must be different, one for each score and for each row of the embedding")
+    if (
+        not len({*labels}) == len(labels) == sizes[-1] > 1
+        or not len({*words}) == len(words) == count
+    ):
+        raise ValueError(
+            "labels and words must be different, one for each score and for each row of the "
+            "embedding"
+        )
     table = [tuple(map(float, numbers[i * size : (i + 1) * size])) for i in range(len(words))]
     ends = [0, *itertools.accumulate(sizes)]
-    steps, befores = list(itertools.starmap(range, itertools.pairwise(ends))), [-weights[0][0], *ends[:-2]]
+    steps = list(itertools.starmap(range, itertools.pairwise(ends)))
+    befores = [-weights[0][0], *ends[:-2]]
     each = zip(weights, befores, strict=True)
-    rows = [{j + before: Fraction(v) for j, v in row.items()} for (_, mine), before in each for row in mine]
+    rows = [
+        {j + before: Fraction(v) for j, v in row.items()}
+        for (_, mine), before in each
+        for row in mine
+    ]
     relu = [step[unit] for step, units in zip(steps, head["relu"], strict=True) for unit in units]
     maxima = zip(steps, head.get("maxima", [[]] * len(steps)), strict=True)
     home = [[step[unit] for unit in group] for step, groups in maxima for group in groups]
     bent = [*relu, *itertools.chain(*home)]
     if len({*bent}) != len(bent) or not {*steps[-1]}.isdisjoint(bent) or not all(home):
         raise ValueError("a unit has two activations, or a score has one")
-    lookup, bias = {word: place for place, word in enumerate(words)}, exact(itertools.chain(*biases))
-    return Model(head, lookup, table, steps, rows, bias, frozenset(relu), {u: group for group in home for u in group})
+    lookup = {word: place for place, word in enumerate(words)}
+    bias = exact(itertools.chain(*biases))
+    return Model(
+        head,
+        lookup,
+        table,
+        steps,
+        rows,
+        bias,
+        frozenset(relu),
+        {u: group for group in home for u in group},
+    )
 
 
 def pieces(model: Model, source: str) -> list[str] | None:
-    """What the model's reader makes of a string; None where it is not one of those described in the format."""
+    """What the model's reader makes of a string; None where it is not one of those described in the
+    format.
+    """
     how = model.head["tokenizer"]
     if how == "words":
         return [m.group().lower() for m in re.finditer(r"\w+(?:['’\-]\w+)*|[^\w\s]", source)]
@@ -283,7 +373,9 @@ def pieces(model: Model, source: str) -> list[str] | None:
     if how["accents"] != "keep":
         plain = unicodedata.normalize("NFKD", plain)
         plain = "".join(
-            c for c in plain if (c.isascii() if how["accents"] == "ascii" else not unicodedata.combining(c))
+            c
+            for c in plain
+            if (c.isascii() if how["accents"] == "ascii" else not unicodedata.combining(c))
         )
     pattern = re.compile(how["pattern"])
     found = (match.group(pattern.groups) for match in pattern.finditer(plain))
@@ -295,8 +387,11 @@ def pieces(model: Model, source: str) -> list[str] | None:
 
 def read_lines(data: bytes) -> Iterator[Any]:
     try:
-        file, left = gzip.GzipFile(fileobj=io.BytesIO(data)), MOST
-        while line := file.readline(LONGEST + 1):  # a little at a time: a small file cannot fill the memory
+        file = gzip.GzipFile(fileobj=io.BytesIO(data))
+        left = MOST
+        while line := file.readline(
+            LONGEST + 1
+        ):  # a little at a time: a small file cannot fill the memory
             left -= len(line)
             if len(line) > LONGEST or left < 0:
                 raise ValueError("it is longer than what is read here")
@@ -312,7 +407,10 @@ def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def fields(data: Any, names: str) -> list[Any]:
-    need(type(data) is dict and data.keys() == set(names.split()), f"there must be exactly these keys: {names}")
+    need(
+        type(data) is dict and data.keys() == set(names.split()),
+        f"there must be exactly these keys: {names}",
+    )
     return [data[name] for name in names.split()]
 
 
@@ -328,7 +426,9 @@ def strings(data: Any) -> list[str]:
 
 
 def places(data: Any, within: Iterable[int]) -> Places:
-    right = type(data) is list and {*map(type, data)} <= {int} and data == sorted({*data} & {*within})
+    right = (
+        type(data) is list and {*map(type, data)} <= {int} and data == sorted({*data} & {*within})
+    )
     need(right, "positions are allowed ones, sorted, each once")
     return frozenset(data)
 
@@ -342,7 +442,9 @@ def number(value: Any, least: int = -HUGE) -> Fraction:
 def array(data: Any, count: int) -> Vector:
     ((kind, text),) = data.items()
     layout = f"<{count}{CODES[{'f4': 'F32', 'f8': 'F64'}[kind]]}"
-    return exact(struct.unpack(layout, base64.b64decode(text, validate=True)))  # fractions are finite
+    return exact(
+        struct.unpack(layout, base64.b64decode(text, validate=True))
+    )  # fractions are finite
 
 
 def clipped(data: Any, count: int) -> Vector:
@@ -354,7 +456,9 @@ def clipped(data: Any, count: int) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Word:
-    """Points; of a ball or a box one, moved by up to `reach`: its numbers together in a norm, or each by its own."""
+    """Points; of a ball or a box one, moved by up to `reach`: its numbers together in a norm, or
+    each by its own.
+    """
 
     points: Mapping[int, Vector]
     reach: Vector
@@ -366,7 +470,9 @@ class Word:
             gaps = [abs(a - b) for a, b in zip(vector, point, strict=True)]
             if self.norm and sum(gap**self.norm for gap in gaps) <= self.reach[0] ** self.norm:
                 return True
-            if not self.norm and all(gap <= most for gap, most in zip(gaps, self.reach, strict=True)):
+            if not self.norm and all(
+                gap <= most for gap, most in zip(gaps, self.reach, strict=True)
+            ):
                 return True
         return False
 
@@ -400,9 +506,14 @@ def read_sets(data: Any, model: Model, tokens: list[str], own: list[Vector]) -> 
         case "epsilon-ball":
             _, eps, norm = fields(data, "kind eps p")
             need(type(norm) in (int, float, str) and norm in (1, 2, "inf"), "p must be 1, 2 or inf")
-            return [Word({0: v}, (number(eps, 0),) * len(v), 0 if norm == "inf" else int(norm)) for v in own]
+            return [
+                Word({0: v}, (number(eps, 0),) * len(v), 0 if norm == "inf" else int(norm))
+                for v in own
+            ]
         case "boxes":
-            low, high = ([map(number, row) for row in side] for side in fields(data, "kind lower upper")[1:])
+            low, high = (
+                [map(number, row) for row in side] for side in fields(data, "kind lower upper")[1:]
+            )
             words = [box(zip(*sides, strict=True)) for sides in zip(low, high, strict=True)]
             right = all(word.holds(vector) for word, vector in zip(words, own, strict=True))
             need(right, "a box misses the word's own vector")
@@ -417,13 +528,16 @@ def read_sets(data: Any, model: Model, tokens: list[str], own: list[Vector]) -> 
 
 
 def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]:
-    """Each word and its k nearest. The format defines these by doubles: a float is one in Python."""
+    """Each word and its k nearest. The format defines these by doubles: a float is one
+    in Python.
+    """
     need(not counts_once(model), "words that count once have no neighbours")
     k = whole(fields(data, "kind k")[1], 0, len(model.table) - 2)
 
     def nearest(own: int) -> list[int]:
         look()
-        distances, last = [], {own, *special(model)}
+        distances = []
+        last = {own, *special(model)}
         for other, vector in enumerate(model.table):
             total = 0.0
             for a, b in zip(model.table[own], vector, strict=True):
@@ -432,7 +546,9 @@ def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]
         return [other for _, _, other in sorted(distances)[:k]]
 
     near = {own: [own, *nearest(own)] for own in {*map(model.place, tokens)}}
-    vectors = {place: exact(model.table[place]) for place in {*itertools.chain(*near.values())}}  # each word's once
+    vectors = {
+        place: exact(model.table[place]) for place in {*itertools.chain(*near.values())}
+    }  # each word's once
     return [[vectors[place] for place in near[model.place(token)]] for token in tokens]
 
 
@@ -446,17 +562,25 @@ def counts_once(model: Model) -> bool:
 
 def choices(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]:
     """Each word, then what may stand in its place."""
-    kind, token = data["kind"], data.get("token")
+    kind = data["kind"]
+    token = data.get("token")
     fields(data, KEYS[kind])
     need(token is None or type(token) is str, "the mask must be a word or null")
     swaps = {word: strings(others) for word, others in data.get("swaps", {}).items()}
-    anywhere = {"word-swap": [], "mask": [token or model.head["unknown"]]}.get(kind, [model.head["pad"]])
+    anywhere = {"word-swap": [], "mask": [token or model.head["unknown"]]}.get(
+        kind, [model.head["pad"]]
+    )
     rows = []
     for token in tokens:
         words = dict.fromkeys([*anywhere, *swaps.get(token, swaps.get(token.lower(), []))])
-        rows.append([model.place(token), *(substitute(model, word) for word in words if word != token)])
+        rows.append(
+            [model.place(token), *(substitute(model, word) for word in words if word != token)]
+        )
     counted = [place for row in rows for place in {*row} - special(model)]
-    need(not counts_once(model) or len(counted) == len({*counted}), "a word that counts once could stand twice")
+    need(
+        not counts_once(model) or len(counted) == len({*counted}),
+        "a word that counts once could stand twice",
+    )
     return [[exact(model.table[place]) for place in row] for row in rows]
 
 
@@ -475,8 +599,9 @@ def substitute(model: Model, word: str) -> int:
 class Inputs:
     """The texts that a proof speaks about.
 
-    A word is as in `words`; an open one only if its cost is paid from the budget, and it is one of no more than the
-    count: else it has its own vector. Where words are real ones, `choices` says how many each has; else it is 0.
+    A word is as in `words`; an open one only if its cost is paid from the budget, and it is one of
+    no more than the count: else it has its own vector. Where words are real ones, `choices` says
+    how many each has; else it is 0.
     """
 
     own: Sequence[Vector]
@@ -490,18 +615,32 @@ class Inputs:
     def pick(self, line: Any) -> tuple[Inputs, Inputs]:
         """The two sides of a pick: what one leaves out the other has."""
         place = whole(line["pick"], 0, len(self.words))
-        return self.choose(place, fields(line, "pick chosen")[1]) if len(line) > 1 else self.pay(place)
+        return (
+            self.choose(place, fields(line, "pick chosen")[1]) if len(line) > 1 else self.pay(place)
+        )
 
     def choose(self, place: int, chosen: Any) -> tuple[Inputs, Inputs]:
-        """A word is one of the chosen, or one of its others. If all open words can be paid for together, none is."""
-        free, word, listed = self, self.words[place], {whole(choice, 0, self.choices) for choice in chosen}
+        """A word is one of the chosen, or one of its others. If all open words can be paid for
+        together, none is.
+        """
+        free = self
+        word = self.words[place]
+        listed = {whole(choice, 0, self.choices) for choice in chosen}
         if place in self.opened:
-            enough = sum(self.costs[i] for i in self.opened) <= self.budget and len(self.opened) <= self.count
+            enough = (
+                sum(self.costs[i] for i in self.opened) <= self.budget
+                and len(self.opened) <= self.count
+            )
             need(enough, "this word is not paid for")
             free = replace(self, opened=frozenset())
-        sides = [{n: v for n, v in word.points.items() if (n in listed) == side} for side in (True, False)]
+        sides = [
+            {n: v for n, v in word.points.items() if (n in listed) == side}
+            for side in (True, False)
+        ]
         need(all(sides), "a pick must leave choices on both sides")
-        return free.put(place, replace(word, points=sides[0])), free.put(place, replace(word, points=sides[1]))
+        return free.put(place, replace(word, points=sides[0])), free.put(
+            place, replace(word, points=sides[1])
+        )
 
     def pay(self, place: int) -> tuple[Inputs, Inputs]:
         """An open word is paid for and counted; or it stays."""
@@ -511,7 +650,9 @@ class Inputs:
         return paid, rest.put(place, one_of(self.own[place]))
 
     def put(self, place: int, word: Word) -> Inputs:
-        return replace(self, words=[word if i == place else other for i, other in enumerate(self.words)])
+        return replace(
+            self, words=[word if i == place else other for i, other in enumerate(self.words)]
+        )
 
     def payable(self, place: int) -> bool:
         return place in self.opened and self.costs[place] <= self.budget and self.count > 0
@@ -528,12 +669,15 @@ class Inputs:
         return found
 
     def least(self, row: Row) -> Fraction:
-        """A lower bound of a form: gains of open words as far as they are paid for, those of free words in any case."""
+        """A lower bound of a form: gains of open words as far as they are paid for, those of free
+        words in any case.
+        """
         parts: dict[int, dict[int, Fraction]] = {}
         for column, factor in row.items():
             place, at = divmod(column, len(self.own[0]))
             parts.setdefault(place + len(self.own), {})[at] = factor
-        total, gains = ZERO, dict[int, Fraction]()
+        total = ZERO
+        gains = dict[int, Fraction]()
         for place, part in parts.items():
             look()
             least = self.words[place].least(part)
@@ -542,7 +686,9 @@ class Inputs:
             if self.payable(place) and least < own:
                 gains[place] = least - own
         ones = [1] * len(self.words)
-        return total + max(knapsack(gains, self.costs, self.budget), knapsack(gains, ones, self.count))
+        return total + max(
+            knapsack(gains, self.costs, self.budget), knapsack(gains, ones, self.count)
+        )
 
 
 def knapsack(gains: Row, costs: Sequence[int], budget: int) -> Fraction:
@@ -550,7 +696,8 @@ def knapsack(gains: Row, costs: Sequence[int], budget: int) -> Fraction:
 
     What the budget has beyond a multiple of what all costs have in common buys nothing.
     """
-    total, budget = ZERO, budget - budget % math.gcd(*costs)
+    total = ZERO
+    budget = budget - budget % math.gcd(*costs)
     for place in sorted(gains, key=lambda i: gains[i] / costs[i]):
         total += gains[place] * min(ONE, Fraction(budget, costs[place]))
         budget -= min(budget, costs[place])
@@ -568,7 +715,8 @@ class Line(NamedTuple):
     shift: Fraction
 
 
-SAME, NOTHING = Line(ONE, ONE, ZERO), Line(ZERO, ZERO, ZERO)
+SAME = Line(ONE, ONE, ZERO)
+NOTHING = Line(ZERO, ZERO, ZERO)
 
 
 def relu_line(span: Span, sign: int) -> Line:
@@ -579,30 +727,41 @@ def relu_line(span: Span, sign: int) -> Line:
     if sign > 0 or least >= 0:
         return SAME
     slope = up(most / (most - least))
-    return Line(ONE if most > -least * (1 + LEAN) else ZERO, slope, max(-slope * least, most * (1 - slope)))
+    return Line(
+        ONE if most > -least * (1 + LEAN) else ZERO, slope, max(-slope * least, most * (1 - slope))
+    )
 
 
 def maximum_lines(spans: Sequence[Span], live: Sequence[bool], alpha: Vector | None) -> list[Line]:
-    """Of each unit of a maximum its part in the lines around it; the constant above goes with the first.
+    """Of each unit of a maximum its part in the lines around it; the constant above goes with the
+    first.
 
-    Below: weights of at least zero that add up to one. Above: a level at or above every lower bound of those that may
-    be the largest, plus lines above max(z - level, 0) for those whose upper bounds are higher.
+    Below: weights of at least zero that add up to one. Above: a level at or above every lower bound
+    of those that may be the largest, plus lines above max(z - level, 0) for those whose upper
+    bounds are higher.
     """
     lows, highs = zip(*itertools.compress(spans, live), strict=True)
-    floor, top = max(lows), max(highs)
+    floor = max(lows)
+    top = max(highs)
     if alpha is None:
-        level, close = sorted([floor, *highs])[-2], floor - LEAN * max(top - floor, ZERO)
+        level = sorted([floor, *highs])[-2]
+        close = floor - LEAN * max(top - floor, ZERO)
         first = next(p for p, (low, _) in enumerate(spans) if live[p] and low >= close)
         weights = [ONE if p == first else ZERO for p in range(len(spans))]
     else:
-        level, rest = floor + alpha[0] * (top - floor), sum(alpha[1:], ZERO)
+        level = floor + alpha[0] * (top - floor)
+        rest = sum(alpha[1:], ZERO)
         weights = [max(ONE - rest, ZERO), *(share / max(rest, ONE) for share in alpha[1:])]
-    slopes, shift = [ZERO] * len(spans), level
+    slopes = [ZERO] * len(spans)
+    shift = level
     for p, (low, high) in enumerate(spans):
         if live[p] and high > level:
             slopes[p] = up((high - level) / (high - low)) if high > low else ZERO
             shift += max(-slopes[p] * low, high - level - slopes[p] * high)
-    return [Line(w, s, ZERO if p else shift) for p, (w, s) in enumerate(zip(weights, slopes, strict=True))]
+    return [
+        Line(w, s, ZERO if p else shift)
+        for p, (w, s) in enumerate(zip(weights, slopes, strict=True))
+    ]
 
 
 def may_win(group: Sequence[int], signs: Signs) -> list[int]:
@@ -624,7 +783,9 @@ def between(rows: Sequence[Row], shares: Vector) -> Row:
 
 
 class Chosen(NamedTuple):
-    """What a leaf chooses: slopes below, what is taken off factors of units, shares of lines above."""
+    """What a leaf chooses: slopes below, what is taken off factors of units, shares of
+    lines above.
+    """
 
     alpha: Vector | None
     push: Row
@@ -632,45 +793,66 @@ class Chosen(NamedTuple):
 
 
 class Leaf:
-    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole region.
+    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole
+    region.
 
     `stated` are bounds that were proved on the way here.
     """
 
     def __init__(
-        self, model: Model, reach: Mapping[int, Span], inputs: Inputs, signs: Signs, stated: Mapping[int, Span]
+        self,
+        model: Model,
+        reach: Mapping[int, Span],
+        inputs: Inputs,
+        signs: Signs,
+        stated: Mapping[int, Span],
     ) -> None:
-        self.model, self.reach, self.inputs, self.signs, self.stated = model, reach, inputs, signs, stated
+        self.model = model
+        self.reach = reach
+        self.inputs = inputs
+        self.signs = signs
+        self.stated = stated
         self.spans: dict[int, Span] = {}
         self.lines: dict[int, Line] = {}
         self.push: Row = {}  # what is taken off factors of units
-        self.tilted: Mapping[int, tuple[Row, Fraction]] = {}  # rows and constants of lines above relus and maxima
+        self.tilted: Mapping[
+            int, tuple[Row, Fraction]
+        ] = {}  # rows and constants of lines above relus and maxima
         self.empty = False  # whether the splits contradict the bounds
         for step in model.steps[:-1]:
             self.spans |= {unit: self.span(unit, step.start) for unit in step}
             self.empty |= any(low > high for low, high in self.spans.values())
-            self.empty |= not all(self.live(model.home[unit]) for unit in step if unit in model.home)
+            self.empty |= not all(
+                self.live(model.home[unit]) for unit in step if unit in model.home
+            )
             self.lines |= {} if self.empty else self.around(step, None)
 
     def span(self, unit: int, start: int) -> Span:
-        """Bounds of a unit's z, by intervals and by lines of the steps before; those of a relu are cut at zero."""
+        """Bounds of a unit's z, by intervals and by lines of the steps before; those of a relu are
+        cut at zero.
+        """
         (low, high), row, bias = self.reach[unit], self.model.rows[unit], self.model.bias[unit]
         if self.empty or not (unit in self.model.relu or unit in self.model.home):
             return low, high
         low = max(low, down(self.back(row, bias, start)))
         high = min(high, -down(self.back({j: -factor for j, factor in row.items()}, -bias, start)))
         least, most = self.stated.get(unit, (low, high))
-        low, high = max(low, least), min(high, most)
+        low = max(low, least)
+        high = min(high, most)
         sign = self.signs.get(unit, 0) if unit in self.model.relu else 0
         return max(low, ZERO) if sign > 0 else low, min(high, ZERO) if sign < 0 else high
 
     def live(self, group: Sequence[int]) -> list[int]:
-        """Of a maximum, the units that may win and whose upper bounds are not below the largest lower bound."""
+        """Of a maximum, the units that may win and whose upper bounds are not below the largest
+        lower bound.
+        """
         floor = max(self.spans[unit][0] for unit in group)
         return [unit for unit in may_win(group, self.signs) if self.spans[unit][1] >= floor]
 
     def around(self, step: range, alpha: Vector | None) -> dict[int, Line]:
-        """The lines around what a step's units give: those of the format, or those that a leaf chose."""
+        """The lines around what a step's units give: those of the format, or those that a leaf
+        chose.
+        """
         found = dict.fromkeys(step, SAME)
         for unit in step:
             group = self.model.home.get(unit, [])
@@ -678,36 +860,48 @@ class Leaf:
                 line = relu_line(self.spans[unit], self.signs.get(unit, 0))
                 found[unit] = line if alpha is None else line._replace(below=alpha[unit])
             elif unit in group[:1]:
-                spans, live = [self.spans[u] for u in group], self.live(group)
+                spans = [self.spans[u] for u in group]
+                live = self.live(group)
                 shares = None if alpha is None else tuple(alpha[u] for u in group)
-                found |= zip(group, maximum_lines(spans, [u in live for u in group], shares), strict=True)
+                found |= zip(
+                    group, maximum_lines(spans, [u in live for u in group], shares), strict=True
+                )
         return found
 
     def back(self, row: Row, total: Fraction, start: int) -> Fraction:
         """A lower bound of row·h + total, h being what the units below `start` give.
 
-        A factor above zero takes the line below, one below zero the line above; a maximum's goes to all its units.
+        A factor above zero takes the line below, one below zero the line above; a maximum's goes to
+        all its units.
         """
         form = dict(row)
         for unit in reversed(range(start)):
             look()
             first = self.model.home.get(unit, [unit])[0]
             factor = form.get(first, ZERO)
-            line, weights, bias = self.lines[unit], self.model.rows[unit], self.model.bias[unit]
+            line = self.lines[unit]
+            weights = self.model.rows[unit]
+            bias = self.model.bias[unit]
             if factor < 0 and first in self.tilted:
                 line, (weights, bias) = SAME if unit == first else NOTHING, self.tilted[first]
             slope = factor * (line.above if factor < 0 else line.below) - self.push.get(unit, ZERO)
             total += min(factor, ZERO) * line.shift + slope * bias
             for column, weight in weights.items() if slope else ():
                 form[column] = form.get(column, ZERO) + slope * weight
-        return total + self.inputs.least({column: factor for column, factor in form.items() if column < 0})
+        return total + self.inputs.least(
+            {column: factor for column, factor in form.items() if column < 0}
+        )
 
     def tilt(self, unit: int, shares: Vector) -> tuple[Row, Fraction]:
-        """A row a and a number c with f(x) <= a·x + c wherever the inputs go, f being a relu or a maximum.
+        """A row a and a number c with f(x) <= a·x + c wherever the inputs go, f being a relu or a
+        maximum.
 
-        All that f is the largest of are at most that: 0 and w·x + b, or these of the units that may win.
+        All that f is the largest of are at most that: 0 and w·x + b, or these of the units that may
+        win.
         """
-        rows, bias, least = self.model.rows, self.model.bias, self.inputs.least
+        rows = self.model.rows
+        bias = self.model.bias
+        least = self.inputs.least
         if unit in self.model.home:
             lean = between([rows[one] for one in self.model.home[unit]], shares)
             live = self.live(self.model.home[unit])
@@ -717,12 +911,17 @@ class Leaf:
         return lean, up(max(-least(lean), bias[unit] - least(minus(lean, rows[unit]))))
 
     def holds(self, row: Row, total: Fraction, start: int, chosen: Chosen) -> bool:
-        """Whether no input is left, or row·h + total is above zero by what the leaf chose, h being as for `back`."""
+        """Whether no input is left, or row·h + total is above zero by what the leaf chose, h being
+        as for `back`.
+        """
         if self.empty:
             return True
         for step in self.model.steps[:-1]:
             self.lines |= self.around(step, chosen.alpha)
-        self.push, self.tilted = chosen.push, {unit: self.tilt(unit, mine) for unit, mine in chosen.shares.items()}
+        self.push, self.tilted = (
+            chosen.push,
+            {unit: self.tilt(unit, mine) for unit, mine in chosen.shares.items()},
+        )
         return self.back(row, total, start) > 0
 
 
@@ -731,14 +930,17 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """Who may win maxima of the input where the label would be lost, by what lines above bundles of maxima leave.
+    """Who may win maxima of the input where the label would be lost, by what lines above bundles of
+    maxima leave.
 
-    Take an input at which the margin b + Σ A_m max_m is not above zero, and who wins each maximum with A_m < 0 there.
-    The weighted maxima of a bundle add up to f·y + g, f and g being those of its winners, y the input as numbers
-    between -1 and 1 that move. That is at most a·y + (g + |f - a|) for any row a. So the margin is at least what is
-    left of its row once all rows a are taken off, at its lowest, minus these constants. With the largest of each
-    bundle's it is at least `base`, and higher by all that those of the real winners fall short of them: no more than
-    -base. And with the winners of one bundle themselves in the place of its line, it must not be above zero either.
+    Take an input at which the margin b + Σ A_m max_m is not above zero, and who wins each maximum
+    with A_m < 0 there. The weighted maxima of a bundle add up to f·y + g, f and g being those of
+    its winners, y the input as numbers between -1 and 1 that move. That is at most a·y + (g + |f -
+    a|) for any row a. So the margin is at least what is left of its row once all rows a are taken
+    off, at its lowest, minus these constants. With the largest of each bundle's it is at least
+    `base`, and higher by all that those of the real winners fall short of them: no more than -base.
+    And with the winners of one bundle themselves in the place of its line, it must not be above
+    zero either.
 
     `room` is how much choices may fall short in all; at first as much as they like.
     """
@@ -755,17 +957,22 @@ class Left:
         found = []
         for firsts, choices in self.bundles:
             place = firsts.index(group[0]) if group[0] in firsts else None
-            right = {c: n for c, n in choices.items() if place is None or (c[place] == unit) == (sign > 0)}
+            right = {
+                c: n
+                for c, n in choices.items()
+                if place is None or (c[place] == unit) == (sign > 0)
+            }
             found.append((firsts, right))
         return replace(self, bundles=found)
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """The margin over numbers that move between -1 and 1: units as whole numbers, all multiplied by the same one.
+    """The margin over numbers that move between -1 and 1: units as whole numbers, all multiplied by
+    the same one.
 
-    `own` and `rows` are what units have in the middle and by number, times what their maxima are weighted with; `level`
-    and `row` are what the maxima with lines below have in all.
+    `own` and `rows` are what units have in the middle and by number, times what their maxima are
+    weighted with; `level` and `row` are what the maxima with lines below have in all.
     """
 
     own: Mapping[int, int]
@@ -784,8 +991,12 @@ class Scene:
         return sum(self.own[unit] for unit in choice) + sum(map(abs, map(int.__sub__, rows, line)))
 
 
-def sieve(data: Any, model: Model, inputs: Inputs, margin: tuple[Row, Fraction], before: Left) -> Left:
-    """What a stage leaves of what was left before it; the margin is a form over what the maxima give."""
+def sieve(
+    data: Any, model: Model, inputs: Inputs, margin: tuple[Row, Fraction], before: Left
+) -> Left:
+    """What a stage leaves of what was left before it; the margin is a form over what the maxima
+    give.
+    """
     alpha, groups, words, rows = fields(data, "alpha bundles words rows")
     right = len(model.steps) == 2 and all(unit in model.home for unit in model.steps[0])
     need(right, "there is nothing but maxima of the input to sieve")
@@ -798,13 +1009,23 @@ def sieve(data: Any, model: Model, inputs: Inputs, margin: tuple[Row, Fraction],
 
 def movable(inputs: Inputs) -> bool:
     """Whether numbers of words move on their own, and no word has to be paid for."""
-    return not inputs.opened and not inputs.choices and all(len(word.points) == 1 for word in inputs.words)
+    return (
+        not inputs.opened
+        and not inputs.choices
+        and all(len(word.points) == 1 for word in inputs.words)
+    )
 
 
 def everybody(model: Model, here: Leaf, row: Row) -> Left:
     """Each maximum that takes a line above for itself, with all units that may win."""
     groups = {group[0]: group for group in model.home.values() if row.get(group[0], ZERO) < 0}
-    return Left([((unit,), dict.fromkeys(alone(here, group), ZERO)) for unit, group in sorted(groups.items())], None)
+    return Left(
+        [
+            ((unit,), dict.fromkeys(alone(here, group), ZERO))
+            for unit, group in sorted(groups.items())
+        ],
+        None,
+    )
 
 
 def alone(here: Leaf, group: Sequence[int]) -> list[Choice]:
@@ -812,11 +1033,16 @@ def alone(here: Leaf, group: Sequence[int]) -> list[Choice]:
 
 
 def named(groups: Any, before: Left) -> list[list[Part]]:
-    """The bundles that each new one is made of: by their places, or at first by the first units of maxima."""
+    """The bundles that each new one is made of: by their places, or at first by the first units of
+    maxima.
+    """
     names = {firsts[0]: i for i, (firsts, _) in enumerate(before.bundles)}
     names = names if before.room is None else {i: i for i in range(len(before.bundles))}
     flat = [one for group in groups for one in group]
-    need({*map(type, flat)} <= {int} and sorted(flat) == sorted(names) and all(groups), "every part must be there once")
+    need(
+        {*map(type, flat)} <= {int} and sorted(flat) == sorted(names) and all(groups),
+        "every part must be there once",
+    )
     return [[before.bundles[names[one]] for one in group] for group in groups]
 
 
@@ -844,27 +1070,41 @@ def fitting(
 
 
 def seen(model: Model, inputs: Inputs, row: Row, constant: Fraction, alpha: Vector) -> Scene:
-    """The units by the numbers that move, those of maxima with lines above one by one and the others added up."""
+    """The units by the numbers that move, those of maxima with lines above one by one and the
+    others added up.
+    """
     spans = [span for word in inputs.words for span in word.spans()]
     middle = {n - len(spans): (low + high) / 2 for n, (low, high) in enumerate(spans)}
     radius = {n - len(spans): (high - low) / 2 for n, (low, high) in enumerate(spans) if high > low}
-    own, rows, level, total = dict[int, Fraction](), dict[int, list[Fraction]](), constant, [ZERO] * len(radius)
+    own = dict[int, Fraction]()
+    rows = dict[int, list[Fraction]]()
+    level = constant
+    total = [ZERO] * len(radius)
     for group in {group[0]: group for group in model.home.values()}.values():
         weight = row.get(group[0], ZERO)
         for unit, share in zip(group, fine_shares([alpha[unit] for unit in group]), strict=True):
             factor = abs(weight) * (share if weight > 0 else ONE)
             if factor:
-                there = sum((w * middle[column] for column, w in model.rows[unit].items()), model.bias[unit])
-                moves = [factor * model.rows[unit].get(column, ZERO) * most for column, most in radius.items()]
+                there = sum(
+                    (w * middle[column] for column, w in model.rows[unit].items()), model.bias[unit]
+                )
+                moves = [
+                    factor * model.rows[unit].get(column, ZERO) * most
+                    for column, most in radius.items()
+                ]
                 if weight > 0:
-                    level, total = level + factor * there, [a + b for a, b in zip(total, moves, strict=True)]
+                    level = level + factor * there
+                    total = [a + b for a, b in zip(total, moves, strict=True)]
                 else:
-                    own[unit], rows[unit] = factor * there, moves
+                    own[unit] = factor * there
+                    rows[unit] = moves
     return scaled(own, rows, level, total, radius)
 
 
 def fine_shares(alpha: Sequence[Fraction]) -> list[Fraction]:
-    """Shares of at least zero that add up to one, all multiples of the same part of it; the first has what is left."""
+    """Shares of at least zero that add up to one, all multiples of the same part of it; the first
+    has what is left.
+    """
     rest = max(sum(alpha[1:], ZERO), ONE)
     others = [Fraction(int(share / rest * FINE), FINE) for share in alpha[1:]]
     return [ONE - sum(others, ZERO), *others]
@@ -877,32 +1117,56 @@ def scaled(
     row: Sequence[Fraction],
     radius: Mapping[int, Fraction],
 ) -> Scene:
-    """As whole numbers: whatever is read as a float has a power of two below, and so have sums and products."""
+    """As whole numbers: whatever is read as a float has a power of two below, and so have sums and
+    products.
+    """
     every = [level, *row, *own.values(), *itertools.chain(*rows.values())]
     # lines are floats times a radius, of no more than 2^-149 times that
-    scale = max(value.denominator for value in every) * max((r.denominator for r in radius.values()), default=1) << 149
+    scale = (
+        max(value.denominator for value in every)
+        * max((r.denominator for r in radius.values()), default=1)
+        << 149
+    )
     whole_rows = {unit: [int(value * scale) for value in mine] for unit, mine in rows.items()}
     own_ = {unit: int(value * scale) for unit, value in own.items()}
-    return Scene(own_, whole_rows, int(level * scale), [int(value * scale) for value in row], radius, scale)
+    return Scene(
+        own_, whole_rows, int(level * scale), [int(value * scale) for value in row], radius, scale
+    )
 
 
 def read_rows(data: Any, words: Any, count: int, scene: Scene, inputs: Inputs) -> list[list[int]]:
-    """Of each bundle the row of its line, by the numbers that move; what is said of the others does not count."""
-    size, some = len(inputs.own[0]), sorted(places(words, range(len(inputs.own))))
+    """Of each bundle the row of its line, by the numbers that move; what is said of the others does
+    not count.
+    """
+    size = len(inputs.own[0])
+    some = sorted(places(words, range(len(inputs.own))))
     columns = [(i - len(inputs.own)) * size + j for i in some for j in range(size)]
     values = array(data, count * len(columns))
     found = []
     for start in range(0, len(values), len(columns)) if columns else [0] * count:
         mine = dict(zip(columns, values[start : start + len(columns)], strict=True))
-        found.append([int(mine.get(column, ZERO) * most * scene.scale) for column, most in scene.radius.items()])
+        found.append(
+            [
+                int(mine.get(column, ZERO) * most * scene.scale)
+                for column, most in scene.radius.items()
+            ]
+        )
     return found
 
 
 def sifted(bundles: Sequence[Part], lines: Sequence[Sequence[int]], scene: Scene) -> Left:
-    """Without the choices that would lift the margin above zero, and what the others fall short of the largest."""
-    row = [value - sum(column) for value, column in zip(scene.row, columns_of(lines, scene), strict=True)]
+    """Without the choices that would lift the margin above zero, and what the others fall short of
+    the largest.
+    """
+    row = [
+        value - sum(column)
+        for value, column in zip(scene.row, columns_of(lines, scene), strict=True)
+    ]
     base = scene.level - sum(map(abs, row))
-    reaches = [{c: scene.reach(c, line) for c in choices} for (_, choices), line in zip(bundles, lines, strict=True)]
+    reaches = [
+        {c: scene.reach(c, line) for c in choices}
+        for (_, choices), line in zip(bundles, lines, strict=True)
+    ]
     if not all(reaches):
         return Left(bundles, ZERO)
     tops = [max(reach.values()) for reach in reaches]
@@ -910,7 +1174,9 @@ def sifted(bundles: Sequence[Part], lines: Sequence[Sequence[int]], scene: Scene
         others = sum(tops) - tops[place]
         instead = [a + b for a, b in zip(row, line, strict=True)]
         kept = (c for c, n in reach.items() if base - others - n <= 0)
-        reaches[place] = {c: reach[c] for c in kept if scene.level - others - scene.reach(c, instead) <= 0}
+        reaches[place] = {
+            c: reach[c] for c in kept if scene.level - others - scene.reach(c, instead) <= 0
+        }
     highest = [max(reach.values(), default=0) for reach in reaches]
     short = [
         {c: Fraction(top - n, scene.scale) for c, n in reach.items()}
@@ -927,7 +1193,8 @@ def columns_of(lines: Sequence[Sequence[int]], scene: Scene) -> Iterator[tuple[i
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """What is known on the way to a place of a tree: of the texts, of units by splits and by stated bounds.
+    """What is known on the way to a place of a tree: of the texts, of units by splits and by stated
+    bounds.
 
     `left` is what sieves have left of who may win maxima.
     """
@@ -942,7 +1209,9 @@ class Check:
     """One certificate against one model."""
 
     def __init__(self, lines: Iterator[Any], model: Model) -> None:
-        self.lines, self.model, self.number = lines, model, 0
+        self.lines = lines
+        self.model = model
+        self.number = 0
 
     def take(self) -> Any:
         look()
@@ -956,21 +1225,38 @@ class Check:
         self.number, head, model = 1, next(self.lines, None), self.model
         kind = head.get("certificate") if type(head) is dict else None
         if type(kind) is str and kind.startswith("asked"):
-            raise NotForThis("The certificate is about a black box, which has to be run: not checked by this one.")
+            raise NotForThis(
+                "The certificate is about a black box, which has to be run: not checked by "
+                "this one."
+            )
         if type(head) is not dict or type(kind) is not int or kind != 2:
             raise Unreadable("Line 1 is not the header of a certificate of format 2.")
         names = "certificate model text perturbation features label claim"
         _, digest, text, data, features, label, claim = fields(head, names)
         need(digest == model.head["digest"], "it is about another model")
         tokens = strings(text)
-        need(len(tokens) == model.head["length"] and self.are_words(tokens), "the text is no list of words")
-        self.features, self.label = places(features, range(len(tokens))), model.head["labels"].index(label)
+        need(
+            len(tokens) == model.head["length"] and self.are_words(tokens),
+            "the text is no list of words",
+        )
+        self.features, self.label = (
+            places(features, range(len(tokens))),
+            model.head["labels"].index(label),
+        )
         self.rivals = {name: j for j, name in enumerate(model.head["labels"]) if name != label}
-        self.kind, self.at_most = data.get("kind"), whole(data.get("at_most", len(tokens)), 1, WHOLE)
-        self.limited, data = "at_most" in data, {name: value for name, value in data.items() if name != "at_most"}
+        self.kind, self.at_most = (
+            data.get("kind"),
+            whole(data.get("at_most", len(tokens)), 1, WHOLE),
+        )
+        self.limited, data = (
+            "at_most" in data,
+            {name: value for name, value in data.items() if name != "at_most"},
+        )
         self.own = [exact(model.table[model.place(token)]) for token in tokens]
         each = zip(self.own, read_sets(data, model, tokens, self.own), strict=True)
-        self.words = [word if i in self.features else one_of(own) for i, (own, word) in enumerate(each)]
+        self.words = [
+            word if i in self.features else one_of(own) for i, (own, word) in enumerate(each)
+        ]
         self.reach = model.intervals([span for word in self.words for span in word.spans()])
         self.claim(claim)
         self.number += 1
@@ -978,8 +1264,14 @@ class Check:
         return head
 
     def are_words(self, tokens: list[str]) -> bool:
-        """Whether each is one that a list of words may hold, and none is there twice where words count once."""
-        real = [token for token in tokens if token not in (self.model.head["pad"], self.model.head["unknown"])]
+        """Whether each is one that a list of words may hold, and none is there twice where words
+        count once.
+        """
+        real = [
+            token
+            for token in tokens
+            if token not in (self.model.head["pad"], self.model.head["unknown"])
+        ]
         for token in {*real}:
             if token in self.model.lookup or (token and not any(map(str.isspace, token))):
                 continue
@@ -992,15 +1284,21 @@ class Check:
     def claim(self, claim: Any) -> None:
         match claim.get("kind"):
             case "sufficient":
-                self.sufficient(self.features - places(fields(claim, "kind positions")[1], self.features))
+                self.sufficient(
+                    self.features - places(fields(claim, "kind positions")[1], self.features)
+                )
             case "independent":
                 self.sufficient(places(fields(claim, "kind of")[1], self.features))
             case "refuted":
-                self.refuted(self.features - places(fields(claim, "kind positions")[1], self.features))
+                self.refuted(
+                    self.features - places(fields(claim, "kind positions")[1], self.features)
+                )
             case "infeasible":
                 self.refuted(places(fields(claim, "kind exclude")[1], self.features))
             case "cheapest":
-                _, held, *priced, lower = fields(claim, "kind positions costs unit include exclude cost lower")
+                _, held, *priced, lower = fields(
+                    claim, "kind positions costs unit include exclude cost lower"
+                )
                 need(whole(lower, 0, WHOLE) <= claim["cost"], "the costs are wrong")
                 self.sets_of_words("cheapest", [held], lower, *priced)
             case "all":
@@ -1013,7 +1311,9 @@ class Check:
 
     def sufficient(self, free: Places) -> None:
         opened = free if self.limited else frozenset[int]()
-        self.proofs("sufficient", self.rivals, self.inputs(free, opened, [1] * len(self.own), self.at_most))
+        self.proofs(
+            "sufficient", self.rivals, self.inputs(free, opened, [1] * len(self.own), self.at_most)
+        )
 
     def inputs(self, free: Places, opened: Places, costs: list[int], budget: int) -> Inputs:
         """Texts that change free words; of those the open ones are paid for."""
@@ -1023,7 +1323,10 @@ class Check:
 
     def proofs(self, name: str, rivals: Iterable[str], inputs: Inputs) -> None:
         for rival in rivals:
-            need(self.take() == {"prove": name, "rival": rival}, f"no proof against {rival!r} starts here")
+            need(
+                self.take() == {"prove": name, "rival": rival},
+                f"no proof against {rival!r} starts here",
+            )
             self.tree(self.rivals[rival], 1, inputs)
 
     def refuted(self, allowed: Places) -> None:
@@ -1031,11 +1334,23 @@ class Check:
         self.counterexample(fields(self.take(), "point")[0], allowed)
 
     def sets_of_words(
-        self, name: str, sets: Any, below: int, costs: Any, unit: Any, include: Any, exclude: Any, cost: Any
+        self,
+        name: str,
+        sets: Any,
+        below: int,
+        costs: Any,
+        unit: Any,
+        include: Any,
+        exclude: Any,
+        cost: Any,
     ) -> None:
-        """Sets that suffice, fit and cost as much; and no other that fits and costs less than `below` does."""
-        costs, several = self.costs(costs, unit), [places(held, self.features) for held in sets]
-        include, exclude = places(include, self.features), places(exclude, self.features)
+        """Sets that suffice, fit and cost as much; and no other that fits and costs less than
+        `below` does.
+        """
+        costs = self.costs(costs, unit)
+        several = [places(held, self.features) for held in sets]
+        include = places(include, self.features)
+        exclude = places(exclude, self.features)
         need(0 < len({*several}) == len(several), "there is no set, or one is listed twice")
         for held in several:
             need(include <= held and not exclude & held, "a set does not fit")
@@ -1045,24 +1360,39 @@ class Check:
         need(self.take() == {"prove": name}, "the word tree must start here")
         self.word_tree(include, exclude, costs, below, several if name == "all" else [])
 
-    def flip(self, changed: Any, towards: Any, costs: Any, unit: Any, cost: Any, lower: Any) -> None:
-        """A change that lifts a rival to the label, unless it is null; and none that costs less than `lower` does."""
-        costs, aims = self.costs(costs, unit), [name for name in self.rivals if towards in (None, name)]
+    def flip(
+        self, changed: Any, towards: Any, costs: Any, unit: Any, cost: Any, lower: Any
+    ) -> None:
+        """A change that lifts a rival to the label, unless it is null; and none that costs less
+        than `lower` does.
+        """
+        costs = self.costs(costs, unit)
+        aims = [name for name in self.rivals if towards in (None, name)]
         need(aims and whole(lower, 0, WHOLE) >= 0, "there is no such rival")
         self.has_label()
         if changed is None:
             need(cost is None, "without positions there is no cost")
         else:
-            where, point = places(changed, self.features), fields(self.take(), "point")[0]
-            need(lower <= whole(cost, 0, WHOLE) == sum(costs[i] for i in where), "the costs are wrong")
+            where = places(changed, self.features)
+            point = fields(self.take(), "point")[0]
+            need(
+                lower <= whole(cost, 0, WHOLE) == sum(costs[i] for i in where),
+                "the costs are wrong",
+            )
             self.counterexample(point, where)
-            need(point["changed"] == changed and point["rival"] in aims, "the flip is not the one that is claimed")
+            need(
+                point["changed"] == changed and point["rival"] in aims,
+                "the flip is not the one that is claimed",
+            )
         if lower:
             self.proofs("flip", aims, self.inputs(self.features, self.features, costs, lower - 1))
 
     def costs(self, costs: Any, unit: Any) -> list[int]:
         counts = [whole(cost, 1, WHOLE) for cost in costs]
-        need(len(counts) == len(self.words) and sum(counts) < WHOLE, "the costs are too many, too few or too large")
+        need(
+            len(counts) == len(self.words) and sum(counts) < WHOLE,
+            "the costs are too many, too few or too large",
+        )
         right = re.fullmatch(r"[0-9]{1,200}(/[0-9]{1,200})?", unit, re.ASCII)
         need(right and Fraction(unit) > 0, "the unit must be a fraction above zero")
         return counts
@@ -1078,18 +1408,36 @@ class Check:
         how = "shares" if "shares" in data else "vectors"
         changed, given, rival = fields(data, f"changed {how} rival")
         scores = self.model.scores(self.point(changed, given, allowed, how))
-        need(scores[self.label] <= scores[self.rivals[rival]], "the label keeps its lead at this point")
+        need(
+            scores[self.label] <= scores[self.rivals[rival]],
+            "the label keeps its lead at this point",
+        )
 
-    def point(self, changed: Any, given: Any, allowed: Places, how: str = "vectors") -> list[Vector]:
-        """The text with other vectors, each in its word's set: as they are, or as means of a hull's corners."""
-        where, vectors, size = sorted(places(changed, allowed)), list(self.own), len(self.own[0])
+    def point(
+        self, changed: Any, given: Any, allowed: Places, how: str = "vectors"
+    ) -> list[Vector]:
+        """The text with other vectors, each in its word's set: as they are, or as means of a hull's
+        corners.
+        """
+        where = sorted(places(changed, allowed))
+        vectors = list(self.own)
+        size = len(self.own[0])
         need(len(where) <= self.at_most, "too many words are changed")
         need(how == "vectors" or self.kind == "knn-hull", "only hulls have shares")
         numbers = array(given, len(where) * size) if how == "vectors" else ()
-        rows = [numbers[n * size : (n + 1) * size] for n in range(len(where))] if how == "vectors" else given
+        rows = (
+            [numbers[n * size : (n + 1) * size] for n in range(len(where))]
+            if how == "vectors"
+            else given
+        )
         for place, row in zip(where, rows, strict=True):
-            vectors[place] = row if how == "vectors" else mean(row, self.words[place].points.values())
-            need(how == "shares" or self.words[place].holds(vectors[place]), "a vector is not in its word's set")
+            vectors[place] = (
+                row if how == "vectors" else mean(row, self.words[place].points.values())
+            )
+            need(
+                how == "shares" or self.words[place].holds(vectors[place]),
+                "a vector is not in its word's set",
+            )
         return vectors
 
     # trees
@@ -1098,7 +1446,8 @@ class Check:
         """A proof in preorder that sign·margin is above zero: both sides of a node follow it."""
         waiting = [Node(inputs)]
         while waiting:
-            node, line = waiting.pop(), self.take()
+            node = waiting.pop()
+            line = self.take()
             if "split" in line:
                 waiting += self.split(line, node)
             elif "pick" in line:
@@ -1112,17 +1461,26 @@ class Check:
                 self.leaf(fields(line, "leaf")[0], rival, sign, node)
 
     def split(self, line: Any, node: Node) -> list[Node]:
-        """A unit's sum is above zero, or below; or a unit of a maximum wins, or does not. The second comes first."""
+        """A unit's sum is above zero, or below; or a unit of a maximum wins, or does not. The
+        second comes first.
+        """
         unit = whole(fields(line, "split")[0], 0, self.model.steps[-1].start)
-        group, signs = self.model.home.get(unit, []), node.signs
+        group = self.model.home.get(unit, [])
+        signs = node.signs
         alive = may_win(group, signs)
-        right = (unit in alive and len(alive) > 1) or (unit in self.model.relu and unit not in signs)
+        right = (unit in alive and len(alive) > 1) or (
+            unit in self.model.relu and unit not in signs
+        )
         need(right, "only an open relu, or one of several units that may win, can be split")
         left = [node.left and node.left.split(unit, group, side) for side in (1, -1)]
-        return [replace(node, signs={**signs, unit: side}, left=mine) for side, mine in zip((1, -1), left, strict=True)]
+        return [
+            replace(node, signs={**signs, unit: side}, left=mine)
+            for side, mine in zip((1, -1), left, strict=True)
+        ]
 
     def sieve(self, line: Any, rival: int, sign: int, node: Node) -> Left:
-        margin, before = self.margin(rival, sign), node.left
+        margin = self.margin(rival, sign)
+        before = node.left
         if before is None:
             before = everybody(self.model, self.here(node), margin[0])
         return sieve(fields(line, "sieve")[0], self.model, node.inputs, margin, before)
@@ -1133,7 +1491,8 @@ class Check:
     def margin(self, rival: int, sign: int) -> tuple[Row, Fraction]:
         """sign·margin as a form over what the last hidden step gives."""
         last = self.model.steps[-1]
-        mine, other = self.model.rows[last[self.label]], self.model.rows[last[rival]]
+        mine = self.model.rows[last[self.label]]
+        other = self.model.rows[last[rival]]
         row = {j: sign * (mine.get(j, ZERO) - other.get(j, ZERO)) for j in {*mine, *other}}
         return row, sign * (self.model.bias[last[self.label]] - self.model.bias[last[rival]])
 
@@ -1141,7 +1500,9 @@ class Check:
         """What is stated of units, with a bound of a relu's z that the leaf given here shows."""
         side = "most" if "most" in line else "least"
         place, given, data = fields(line, f"bound {side} leaf")
-        unit, value, sign = whole(place, 0, self.model.steps[-1].start), number(given), -1 if side == "most" else 1
+        unit = whole(place, 0, self.model.steps[-1].start)
+        value = number(given)
+        sign = -1 if side == "most" else 1
         need(unit in self.model.relu, "only the sum of a relu can be bounded")
         row = {j: sign * weight for j, weight in self.model.rows[unit].items()}
         start = next(step.start for step in self.model.steps if unit in step)
@@ -1149,18 +1510,28 @@ class Check:
         holds = self.here(node).holds(row, sign * (self.model.bias[unit] - value), start, chosen)
         need(holds, "the bound of this unit does not hold")
         low, high = node.stated.get(unit, self.reach[unit])
-        return {**node.stated, unit: (max(low, value), high) if sign > 0 else (low, min(high, value))}
+        return {
+            **node.stated,
+            unit: (max(low, value), high) if sign > 0 else (low, min(high, value)),
+        }
 
     def chosen(self, data: Any, signs: Signs) -> Chosen:
         alpha, beta, *above = fields(data, "alpha beta above" if "above" in data else "alpha beta")
         slopes = None if alpha is None else clipped(alpha, self.model.steps[-1].start)
         given = {unit: number(value, 0) for unit, value in self.units(beta)}
-        push = {unit: value * signs.get(unit, 0) for unit, value in given.items() if unit in self.model.relu}
+        push = {
+            unit: value * signs.get(unit, 0)
+            for unit, value in given.items()
+            if unit in self.model.relu
+        }
         return Chosen(slopes, push, self.shares(above[0], signs) if above else {})
 
     def leaf(self, data: Any, rival: int, sign: int, node: Node) -> None:
-        """Nobody is left, or one input, with sign·margin above zero; or the bound is, with the numbers given here."""
-        chosen, single = self.chosen(data, node.signs), node.inputs.single()
+        """Nobody is left, or one input, with sign·margin above zero; or the bound is, with the
+        numbers given here.
+        """
+        chosen = self.chosen(data, node.signs)
+        single = node.inputs.single()
         if node.left is not None and node.left.nobody:
             return
         if single:
@@ -1171,7 +1542,9 @@ class Check:
         need(holds, "the bound of this leaf is not above zero")
 
     def shares(self, data: Any, signs: Signs) -> dict[int, Vector]:
-        """Of open relus and maxima of the first step, for each word or for each number of the input."""
+        """Of open relus and maxima of the first step, for each word or for each number of the
+        input.
+        """
         per, *words, shares = fields(data, "per words shares" if "words" in data else "per shares")
         need(per == "number" or (per == "word" and not words), "shares are per word or per number")
         some = sorted(places(words[0], range(len(self.own)))) if words else range(len(self.own))
@@ -1193,7 +1566,9 @@ class Check:
             need(str(int(name)) == name, "a unit must be named by a plain number")
             yield whole(int(name), 0, self.model.steps[-1].start), value
 
-    def word_tree(self, include: Places, exclude: Places, costs: list[int], below: int, several: list[Places]) -> None:
+    def word_tree(
+        self, include: Places, exclude: Places, costs: list[int], below: int, several: list[Places]
+    ) -> None:
         """No set that costs less than `below` is sufficient, but those listed."""
         waiting = [(include, exclude)]
         while waiting:
@@ -1202,12 +1577,18 @@ class Check:
             spent = sum(costs[i] for i in held)
             match name:
                 case "word":
-                    need(type(value) is int and value in self.features - held - out, "the word is not open")
+                    need(
+                        type(value) is int and value in self.features - held - out,
+                        "the word is not open",
+                    )
                     waiting += [(held, out | {value}), (held | {value}, out)]
                 case "cost":
                     need(value is True and spent >= below, "the held words do not cost enough")
                 case "set":
-                    need(held == several[whole(value, 0, len(several))], "the held words are not those of this set")
+                    need(
+                        held == several[whole(value, 0, len(several))],
+                        "the held words are not those of this set",
+                    )
                 case "attack":
                     self.counterexample(value, out)
                 case "restoration":
@@ -1215,42 +1596,58 @@ class Check:
                 case _:
                     raise Reject("the format knows no such line")
 
-    def restoration(self, data: Any, held: Places, out: Places, costs: list[int], least: int) -> None:
-        """An attacked text that stays flipped whichever open words are put back, as far as the budget pays."""
+    def restoration(
+        self, data: Any, held: Places, out: Places, costs: list[int], least: int
+    ) -> None:
+        """An attacked text that stays flipped whichever open words are put back, as far as the
+        budget pays.
+        """
         start, rival, budget = fields(data, "start rival budget")
         changed, vectors = fields(start, "changed vectors")
-        there, opened = self.point(changed, vectors, self.features - held), self.features - held - out
+        there = self.point(changed, vectors, self.features - held)
+        opened = self.features - held - out
         need(whole(budget, 0, WHOLE) >= least, "the budget is too low")
         words = [one_of(self.own[i] if i in opened else vector) for i, vector in enumerate(there)]
-        self.tree(self.rivals[rival], -1, Inputs(there, words, 1, opened, costs, budget, len(words)))
+        self.tree(
+            self.rivals[rival], -1, Inputs(there, words, 1, opened, costs, budget, len(words))
+        )
 
 
 def mean(given: Any, corners: Iterable[Vector]) -> Vector:
     """Corners in these shares, which are divided by their sum."""
     shares = [number(share, 0) for share in given]
-    sums = [sum(s * v for s, v in zip(shares, side, strict=True)) for side in zip(*corners, strict=True)]
+    sums = [
+        sum(s * v for s, v in zip(shares, side, strict=True)) for side in zip(*corners, strict=True)
+    ]
     return tuple(value / sum(shares) for value in sums)
 
 
 def check(certificate: bytes | Iterable[Any], model: Model, seconds: float = 60) -> dict[str, Any]:
-    """The header of a certificate (its bytes or its lines) that proves its claim; or Reject says why not.
+    """The header of a certificate (its bytes or its lines) that proves its claim; or Reject says
+    why not.
 
     What is not done after so many seconds raises TimeUp.
     """
-    one = Check(read_lines(certificate) if isinstance(certificate, bytes) else iter(certificate), model)
+    one = Check(
+        read_lines(certificate) if isinstance(certificate, bytes) else iter(certificate), model
+    )
     before = LIMIT.set(Limit(seconds, time.monotonic() + seconds))
     try:
         return one.run()
     except (Reject, TimeUp) as error:
         raise type(error)(f"line {one.number}: {error}") from None
     except MALFORMED as error:
-        raise Reject(f"line {one.number}: malformed ({type(error).__name__}: {str(error)[:200]})") from error
+        raise Reject(
+            f"line {one.number}: malformed ({type(error).__name__}: {str(error)[:200]})"
+        ) from error
     finally:
         LIMIT.reset(before)
 
 
 def seconds_of(arguments: Sequence[str]) -> float:
-    """The last of two or three arguments; not a number where it is none, or where there are more or fewer."""
+    """The last of two or three arguments; not a number where it is none, or where there are more or
+    fewer.
+    """
     try:
         return float(["60", *arguments[2:]][-1]) if len(arguments) in (2, 3) else math.nan
     except ValueError:
@@ -1270,7 +1667,9 @@ def main(arguments: Sequence[str]) -> int:
     print(f"Proved, in rational numbers, for the model {head['model'][:16]}:")
     for name in ("text", "label", "perturbation", "features", "claim"):
         said = json.dumps(head[name], ensure_ascii=False)
-        print(f"  {name}: {said.encode('utf-8', 'backslashreplace').decode()}")  # halves of letters have no bytes
+        print(
+            f"  {name}: {said.encode('utf-8', 'backslashreplace').decode()}"
+        )  # halves of letters have no bytes
     return 0
 
 

@@ -1,4 +1,6 @@
-"""Checking: a certificate goes to the checker of its kind: proofs about networks, or texts that are run again."""
+"""Checking: a certificate goes to the checker of its kind: proofs about networks, or texts that are
+run again.
+"""
 
 from __future__ import annotations
 
@@ -28,23 +30,33 @@ def check(
     sample: int | None = None,
     question: Any = None,
 ) -> Checked:
-    """What a certificate (a path, bytes or an object with `lines`) proves; Rejected names the first line that fails.
+    """What a certificate (a path, bytes or an object with `lines`) proves; Rejected names the first
+    line that fails.
 
-    What else is given must be what the certificate is about, or it is rejected too: the text, the perturbation set,
-    the cost of words ({} for 1 each), the words (or positions) to include and exclude; or all of a `question`
-    (sf.Question), which also says whether padding may change and to which label a flip must lead. What is not checked
-    after `seconds` is NotChecked, which is a kind of Rejected. With a black box, texts are run again: all of them, or
-    with `sample` so many, which proves nothing and says so.
+    What else is given must be what the certificate is about, or it is rejected too: the text, the
+    perturbation set, the cost of words ({} for 1 each), the words (or positions) to include and
+    exclude; or all of a `question` (sf.Question), which also says whether padding may change and to
+    which label a flip must lead. What is not checked after `seconds` is NotChecked, which is a kind
+    of Rejected. With a black box, texts are run again: all of them, or with `sample` so many, which
+    proves nothing and says so.
     """
     more: Mapping[str, Any] | None = None
     if question is not None:
         if any(part is not None for part in (text, perturbation, cost, include, exclude)):
-            raise InputError("A question says all of it: leave text, perturbation, cost, include and exclude out.")
+            raise InputError(
+                "A question says all of it: leave text, perturbation, cost, include and "
+                "exclude out."
+            )
         text, perturbation, include, exclude = (getattr(question, name) for name in PARTS)
-        cost, more = question.cost or {}, {"padding": question.padding, "towards": question.more.get("towards")}
+        cost = question.cost or {}
+        more = {"padding": question.padding, "towards": question.more.get("towards")}
     if isinstance(classifier, BlackBox):
         wanted = Wanted(text, perturbation, cost, include, exclude, seconds, sample, more=more)
         return replay(certificate, classifier, wanted)
     if sample is not None:
-        raise InputError("A sample is for certificates about black boxes; others are checked in full.")
-    return check_network(certificate, classifier, text, perturbation, cost, include, exclude, seconds, more)
+        raise InputError(
+            "A sample is for certificates about black boxes; others are checked in full."
+        )
+    return check_network(
+        certificate, classifier, text, perturbation, cost, include, exclude, seconds, more
+    )

@@ -1,4 +1,6 @@
-"""Draws: texts drawn uniformly from the allowed ones; search and checker draw the same from what a certificate says."""
+"""Draws: texts drawn uniformly from the allowed ones; search and checker draw the same from what a
+certificate says.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,26 @@ Options = Sequence[Sequence[str]]
 
 def draw_seed(model: str, text: str, perturbation: Any, held: Sequence[int], look: int) -> int:
     """Whoever knows the question, the set and the number of the look draws the same texts."""
-    key = json.dumps([model, text, perturbation, list(held), look], sort_keys=True, ensure_ascii=False)
+    key = json.dumps(
+        [model, text, perturbation, list(held), look], sort_keys=True, ensure_ascii=False
+    )
     return int(hashlib.sha256(key.encode()).hexdigest()[:16], 16)
 
 
-def draws(options: Options, free: Sequence[int], limit: int, count: int, seed: int) -> Iterator[dict[int, str]]:
-    """Changes drawn uniformly from all allowed ones of the free words, no change at all among them."""
+def draws(
+    options: Options, free: Sequence[int], limit: int, count: int, seed: int
+) -> Iterator[dict[int, str]]:
+    """Changes drawn uniformly from all allowed ones of the free words, no change at all
+    among them.
+    """
     rng = np.random.default_rng(seed)
     if limit >= len(free):
         yield from _each_alone(options, free, count, rng)
         return
     ways = [[1] * (limit + 1)]  # ways[k][j]: changes of the last k words, at most j of them
     for word in reversed(free):
-        last, some = ways[-1], len(options[word])
+        last = ways[-1]
+        some = len(options[word])
         ways.append([last[j] + (some * last[j - 1] if j else 0) for j in range(limit + 1)])
     for _ in range(count):
         yield dict(_numbered(options, free, ways, limit, _number(ways[-1][limit], rng)))
@@ -45,7 +54,9 @@ def _each_alone(
 def _numbered(
     options: Options, free: Sequence[int], ways: list[list[int]], limit: int, number: int
 ) -> Iterator[tuple[int, str]]:
-    """The change of this number: one number for a whole change, as drawing them costs most of the time."""
+    """The change of this number: one number for a whole change, as drawing them costs most of the
+    time.
+    """
     for place, word in enumerate(free):
         below = ways[len(free) - place - 1]
         if number >= below[limit]:

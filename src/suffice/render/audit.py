@@ -1,4 +1,6 @@
-"""The report of an audit: one self-contained page that reads without scripts; a small script sorts and filters."""
+"""The report of an audit: one self-contained page that reads without scripts; a small script sorts
+and filters.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +112,11 @@ def _lacking(audit: Audit) -> str:
 
 
 def _overall(rate: Rate) -> str:
-    return f"Dependent: {rate} texts that had something to prove." if rate.asked else "No text had something to prove."
+    return (
+        f"Dependent: {rate} texts that had something to prove."
+        if rate.asked
+        else "No text had something to prove."
+    )
 
 
 def _count(kind: str, count: int) -> str:
@@ -136,26 +142,44 @@ def _comparison(found: Comparison) -> str:
     return f'<section class="card"><h2>What changed</h2><p>{say(found)}</p>{table}</section>'
 
 
-def _rates(title: str, rates: Sequence[Rate], could: Mapping[str, str] = MappingProxyType({})) -> str:
+def _rates(
+    title: str, rates: Sequence[Rate], could: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """A row for each rate; of words also what could become of them, where that is known."""
     if not rates:
         return ""
     rows: list[tuple[object, ...]] = [
-        (say(r.name), say(r), r.dependent, r.independent, r.unknown, r.trivial, r.asked + r.trivial) for r in rates
+        (say(r.name), say(r), r.dependent, r.independent, r.unknown, r.trivial, r.asked + r.trivial)
+        for r in rates
     ]
-    heads = ["", "share dependent", "dependent", "independent", "undecided", "nothing to prove", "texts"]
+    heads = [
+        "",
+        "share dependent",
+        "dependent",
+        "independent",
+        "undecided",
+        "nothing to prove",
+        "texts",
+    ]
     if could:
         heads = [*heads, "could"]
-        rows = [(*row, say(could.get(r.name) or "not tested")) for row, r in zip(rows, rates, strict=True)]
+        rows = [
+            (*row, say(could.get(r.name) or "not tested"))
+            for row, r in zip(rows, rates, strict=True)
+        ]
     return f'<section class="card"><h2>{say(title)}</h2>{_table(heads, rows)}</section>'
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Cells are HTML already, or numbers."""
     every = list(rows)
-    top = "".join(f"<th{_number(cell)}>{say(head)}</th>" for head, cell in zip(heads, every[0], strict=True))
+    top = "".join(
+        f"<th{_number(cell)}>{say(head)}</th>" for head, cell in zip(heads, every[0], strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(_cell, heads, row))}</tr>" for row in every)
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    return (
+        f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def _cell(head: str, cell: object) -> str:
@@ -168,26 +192,38 @@ def _number(cell: object) -> str:
 
 
 def _cases(lines: Sequence[Line]) -> str:
-    heads = "".join(f'<th data-sort="{name}">{name}</th>' for name in ("row", "verdict", "label", "text", "evidence"))
+    heads = "".join(
+        f'<th data-sort="{name}">{name}</th>'
+        for name in ("row", "verdict", "label", "text", "evidence")
+    )
     body = "".join(_case(line, place) for place, line in enumerate(lines))
-    choices = "".join(f'<option value="{kind}">{say(name)}</option>' for kind, (_, _, name) in BADGES.items())
+    choices = "".join(
+        f'<option value="{kind}">{say(name)}</option>' for kind, (_, _, name) in BADGES.items()
+    )
     controls = (
-        '<div class="filter"><input id="find" type="search" placeholder="find" aria-label="find in the rows">'
-        f'<select id="kind" aria-label="verdict"><option value="">all verdicts</option>{choices}</select></div>'
+        '<div class="filter"><input id="find" type="search" placeholder="find" '
+        'aria-label="find in the rows">'
+        '<select id="kind" aria-label="verdict"><option value="">all '
+        f"verdicts</option>{choices}</select></div>"
     )
     return (
         f'<section class="card"><h2>Every text, the worst first</h2>{controls}<div class="wide">'
-        f'<table id="cases"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div></section>'
+        "<table "
+        f'id="cases"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div></section>'
     )
 
 
 def _case(line: Line, place: int) -> str:
-    kind, label = verdict(line), line.get("label", "")
+    kind = verdict(line)
+    label = line.get("label", "")
     wrong = line.get("expected") not in (None, label)
     badge = pill(*UNCHECKED) if unchecked(line) else _badge(kind)
-    expected = f'<br><span class="soft small">expected {say(line["expected"])}</span>' if wrong else ""
+    expected = (
+        f'<br><span class="soft small">expected {say(line["expected"])}</span>' if wrong else ""
+    )
     return (
-        f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number" data-head="row">{int(line["row"])}</td>'
+        f'<tr id="row-{int(line["row"])}" data-kind="{kind}"><td class="number" '
+        f'data-head="row">{int(line["row"])}</td>'
         f'<td data-value="{place:09d}">{badge}</td><td>{say(label)}{expected}</td>'
         f'<td class="text" dir="auto">{_marked(line)}</td><td>{_evidence(line)}</td></tr>'
     )
@@ -199,9 +235,12 @@ def _badge(kind: str) -> str:
 
 def _marked(line: Line) -> str:
     """The text with its protected words marked."""
-    source, pieces, last = shown(line), [], 0
+    source = shown(line)
+    pieces = []
+    last = 0
     for word in line.get("protected", ()):
-        start, end = word["start"], word["end"]
+        start = word["start"]
+        end = word["end"]
         pieces += [say(source[last:start]), f"<mark>{say(source[start:end])}</mark>"]
         last = end
     return "".join([*pieces, say(source[last:])])
@@ -214,17 +253,25 @@ def _evidence(line: Line) -> str:
     if line.get("certificate_file"):
         parts.append(f'<p><a href="{quote(line["certificate_file"])}">certificate</a></p>')
     elif line.get("certificate"):
-        parts.append(f"<p class='small soft'>certificate {say(line['certificate']['sha256'][:12])}</p>")
+        parts.append(
+            f"<p class='small soft'>certificate {say(line['certificate']['sha256'][:12])}</p>"
+        )
     return "".join(part for part in parts if part != "<p></p>")
 
 
 def _witness(witness: Line) -> str:
     pairs = [(move["word"], move["became"]) for move in witness["changed"]]
-    real, blanked = witness["real_words"], witness.get("blanked", False)
-    moves = together((quoted([own]), turned_into(own, became, real, blanked)) for own, became in pairs)
-    label, margin = ends(witness["label"], witness["margin"]), witness["margin"]
+    real = witness["real_words"]
+    blanked = witness.get("blanked", False)
+    moves = together(
+        (quoted([own]), turned_into(own, became, real, blanked)) for own, became in pairs
+    )
+    label = ends(witness["label"], witness["margin"])
+    margin = witness["margin"]
     told = f"{moves or 'nothing changes'}: {label} (margin {margin:.3g})"
-    return f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"
+    return (
+        f"<details open><summary>witness</summary><p>{say(told)}</p>{_rewritten(witness)}</details>"
+    )
 
 
 def _rewritten(witness: Line) -> str:

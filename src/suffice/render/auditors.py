@@ -1,4 +1,6 @@
-"""The auditor's answers for people: bias, repair, profile and attribution as lines, and a bar for long runs."""
+"""The auditor's answers for people: bias, repair, profile and attribution as lines, and a bar for
+long runs.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,16 @@ def show_profile(console: Console, result: Profile) -> None:
     last = result.explanations[-1]
     layout.show_text(console, result.label, "", result.text, last.positions)
     table = layout.plain_table(
-        GROWS.get(result.parameter, result.parameter), "cost", "status", "words", left=("status", "words")
+        GROWS.get(result.parameter, result.parameter),
+        "cost",
+        "status",
+        "words",
+        left=("status", "words"),
     )
     for step, one in zip(result.steps, result.explanations, strict=True):
-        table.add_row(exactly(step), exactly(one.cost), one.status, Styled(phrases.visible(held(one))))
+        table.add_row(
+            exactly(step), exactly(one.cost), one.status, Styled(phrases.visible(held(one)))
+        )
     layout.show_table(console, table)
     sure = all(one.meta.get("checked") and "nothing" not in one.meta for one in result.explanations)
     nothing = all("nothing" in one.meta for one in result.explanations)
@@ -66,7 +74,9 @@ def show_profile(console: Console, result: Profile) -> None:
     layout.show_verdict(console, *_signed(tone, nothing), result.sentence())
     for line in grown(result):
         say(console, line)
-    layout.show_foot(console, replace(last, stats=result.stats), "", guarantee.about_substitutes(last.meta))
+    layout.show_foot(
+        console, replace(last, stats=result.stats), "", guarantee.about_substitutes(last.meta)
+    )
 
 
 def grown(result: Profile) -> Iterator[str]:
@@ -76,15 +86,22 @@ def grown(result: Profile) -> Iterator[str]:
         if item.steps or item.needed is not None:
             alike.setdefault((item.steps, item.needed), []).append(item.word.position)
     for (steps, needed), positions in alike.items():
-        yield f"{named(result.text, positions)}: {', '.join(_when(result, steps, needed, len(positions)))}"
+        yield (
+            f"{named(result.text, positions)}: "
+            f"{', '.join(_when(result, steps, needed, len(positions)))}"
+        )
 
 
-def _when(result: Profile, steps: Sequence[float], needed: float | None, count: int) -> Iterator[str]:
+def _when(
+    result: Profile, steps: Sequence[float], needed: float | None, count: int
+) -> Iterator[str]:
     """At which sizes the explanation holds some words, and from which on every explanation must."""
     if steps:
         at = ", ".join(map(exactly, steps))
         changes = "change" if at == "1" else "changes"
-        where = f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
+        where = (
+            f"{at} {changes} at once" if result.parameter == LIMIT else f"{result.parameter} = {at}"
+        )
         yield f"in the explanation at {where}"
     if needed is not None:
         alone = "changing it alone" if count == 1 else "changing one of them alone"
@@ -127,7 +144,9 @@ def _show_verdict(console: Console, result: Bias | Repair, nothing: bool) -> Non
     """Green or red only where the checker accepted, and where there was something to prove."""
     tone = TONES.get(result.status, "warn") if result.meta.get("checked") else "warn"
     tone, sign = _signed(tone, nothing)
-    layout.show_verdict(console, tone, "?" if result.status == "unknown" else sign, result.sentence())
+    layout.show_verdict(
+        console, tone, "?" if result.status == "unknown" else sign, result.sentence()
+    )
 
 
 def _signed(tone: str, nothing: bool = False) -> tuple[str, str]:
@@ -146,21 +165,32 @@ def show_summary(console: Console, summary: Summary, out: str) -> None:
         slow = "; ".join(f"row {one.row} {one.seconds:.2f} s" for one in summary.slowest)
         say(console, f"Slowest: {slow}.")
     if summary.failed:
-        say(console, f"{failures(summary.failed, summary.texts)}: the `error` of each line says why.", "yellow")
+        say(
+            console,
+            f"{failures(summary.failed, summary.texts)}: the `error` of each line says why.",
+            "yellow",
+        )
         for row, reason in sorted(summary.failed.items())[:NAMED]:
             say(console, f"Row {row}: {reason}")
     layout.show_path(console, "Results", out)
 
 
 def show_audit(console: Console, found: Audit, report: str) -> None:
-    """The counts, the worst rows by name (the log of a CI run has no report), and where the report is."""
+    """The counts, the worst rows by name (the log of a CI run has no report), and where the report
+    is.
+    """
     say(console, str(found))
     worst = [line for line in found.lines if verdict(line) in ("dependent", "unknown", "error")]
     for line in worst[:NAMED]:
         say(console, _worst(line))
     if len(worst) > NAMED:
         rest = len(worst) - NAMED
-        say(console, "The other one is in the report." if rest == 1 else f"The other {rest} are in the report.")
+        say(
+            console,
+            "The other one is in the report."
+            if rest == 1
+            else f"The other {rest} are in the report.",
+        )
     layout.show_path(console, "Report", report)
 
 
@@ -184,7 +214,12 @@ def bar(console: Console, what: str) -> Iterator[OnRow | None]:
         return
     rate = TextColumn("{task.fields[rate]} texts/s, {task.fields[errors]} errors")
     with Progress(
-        TextColumn(what), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), console=console
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        rate,
+        TimeRemainingColumn(),
+        console=console,
     ) as progress:
         task = progress.add_task(what, total=None, rate="?", errors=0)
 

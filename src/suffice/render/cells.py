@@ -1,4 +1,6 @@
-"""Cells: the answers of the other verbs as fragments for a notebook, in the style of the reports."""
+"""Cells: the answers of the other verbs as fragments for a notebook, in the style of
+the reports.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from suffice.corpus.findings import Audit, verdict
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
-from suffice.prove.verdict import Witness
 from suffice.render import phrases, verdicts
 from suffice.render.audit import BADGES
 from suffice.render.html import REPORT, pill, say
@@ -19,6 +20,7 @@ from suffice.verbs.explanation import Explanation
 from suffice.verbs.profile import Profile
 from suffice.verbs.repair import Repair
 from suffice.verbs.wording import placed
+from suffice.verify.contract import Witness
 
 WORST = 10  # texts shown of an audit
 GROWS = {"eps": "radius", "at_most": "changes at once"}  # what a table calls what grows
@@ -38,7 +40,11 @@ def contrast(result: Contrast) -> str:
 
 def repair(result: Repair) -> str:
     """The words that are enough, those that were given and those that had to be added."""
-    return _cell(text(result.text, result.positions, {}), _badge(phrases.badge(result.explanation)), _line(result))
+    return _cell(
+        text(result.text, result.positions, {}),
+        _badge(phrases.badge(result.explanation)),
+        _line(result),
+    )
 
 
 def _badge(badge: tuple[str, str, str]) -> str:
@@ -50,7 +56,9 @@ def changes(witness: Witness | None) -> dict[int, str]:
 
 
 def held(one: Explanation) -> str:
-    """The words of one step of a profile; where nothing was shown, the whole text is no explanation."""
+    """The words of one step of a profile; where nothing was shown, the whole text is no
+    explanation.
+    """
     if one.status == "unknown":
         return "none shown"
     return "no set" if one.status == "infeasible" else placed(one.text, one.words) or "none"
@@ -68,7 +76,9 @@ def profile(result: Profile) -> str:
         for step, one in zip(result.steps, result.explanations, strict=True)
     ]
     heads = (GROWS.get(result.parameter, result.parameter), "cost", "status", "words")
-    return _cell(text(result.text, result.explanations[-1].positions, {}), table(heads, rows), _line(result))
+    return _cell(
+        text(result.text, result.explanations[-1].positions, {}), table(heads, rows), _line(result)
+    )
 
 
 def attribution(result: Attribution) -> str:
@@ -83,8 +93,14 @@ def attribution(result: Attribution) -> str:
 
 def audit(result: Audit) -> str:
     """The counts, and the worst texts."""
-    rates = [(rate.name, str(rate), rate.independent, rate.unknown) for rate in (result.overall, *result.by_label)]
-    worst = [(line.get("row", ""), BADGES[verdict(line)][2], line.get("text", "")) for line in result.lines[:WORST]]
+    rates = [
+        (rate.name, str(rate), rate.independent, rate.unknown)
+        for rate in (result.overall, *result.by_label)
+    ]
+    worst = [
+        (line.get("row", ""), BADGES[verdict(line)][2], line.get("text", ""))
+        for line in result.lines[:WORST]
+    ]
     return _cell(
         _line(result),
         table(("", "dependent", "independent", "undecided"), rates),
@@ -93,7 +109,10 @@ def audit(result: Audit) -> str:
 
 
 def _cell(*parts: str) -> str:
-    return f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">{"".join(parts)}</section>'
+    return (
+        f'<style>{sheet(themed(), REPORT)}</style><section class="suffice '
+        f'cell">{"".join(parts)}</section>'
+    )
 
 
 def _line(result: object) -> str:
@@ -123,4 +142,7 @@ def _told(head: str, cell: object) -> str:
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     head = "".join(f"<th>{say(name)}</th>" for name in heads)
     body = "".join(f"<tr>{''.join(map(_told, heads, row))}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return (
+        "<div "
+        f'class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )

@@ -1,4 +1,6 @@
-"""Details: what is said of one word: why it is in the set, what it may become, and what it does alone."""
+"""Details: what is said of one word: why it is in the set, what it may become, and what it does
+alone.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from suffice.model.text import EMPTY, Text, rewritten, with_gaps
-from suffice.prove.verdict import Witness
 from suffice.render.phrases import Piece, asked, pieces, quoted, visible
 from suffice.verbs.details import Alone, Change, Detail
 from suffice.verbs.explanation import Explanation, least_by
 from suffice.verbs.wording import ends, together, turned_into
 from suffice.verbs.wording import named as in_its_place
+from suffice.verify.contract import Witness
 
 MOVES = 4  # changes named in a counterexample
 
@@ -27,14 +29,18 @@ def standing(result: Explanation, detail: Detail) -> str:
         return "kept, because you asked for it"
     if detail.needed:
         return f"needed: every set{asked(result)} that is enough holds it"
-    return "in this set" + (": other sets are as cheap, some without it" if _shared(result, position) else "")
+    return "in this set" + (
+        ": other sets are as cheap, some without it" if _shared(result, position) else ""
+    )
 
 
 def _freedom(result: Explanation) -> str:
     if result.status not in ("optimal", "sufficient"):
         return "it is not in the set"
     limit = result.meta.get("perturbation", {}).get("at_most")
-    return "any allowed change of it keeps the label" + ("" if limit is None else ", within the limit at once")
+    return "any allowed change of it keeps the label" + (
+        "" if limit is None else ", within the limit at once"
+    )
 
 
 def _shared(result: Explanation, position: int) -> bool:
@@ -45,14 +51,18 @@ def _shared(result: Explanation, position: int) -> bool:
 
 def may_become(detail: Detail, meta: Mapping[str, Any]) -> str:
     """The options of one word, by name."""
-    perturbation, gone = meta.get("perturbation", {}), _gone(meta)
+    perturbation = meta.get("perturbation", {})
+    gone = _gone(meta)
     if not detail.options:
         return "" if perturbation.get("kind") in ("epsilon-ball", "boxes") else "cannot change"
     names = ", ".join(visible(option) for option in detail.options if option)
     more = f" and {detail.more} more" if detail.more else ""
     if not names:
         return f"may be {gone}"
-    return f"may {f'be {gone}, or ' if '' in detail.options else ''}{_changing(perturbation)}: {names}{more}"
+    return (
+        f"may {f'be {gone}, or ' if '' in detail.options else ''}{_changing(perturbation)}: "
+        f"{names}{more}"
+    )
 
 
 def _gone(meta: Mapping[str, Any]) -> str:
@@ -65,17 +75,25 @@ def _changing(perturbation: Mapping[str, Any]) -> str:
 
 
 def counterexample(result: Explanation, position: int, flip: Change) -> str:
-    """What happens when a word of the set is free as well: the text itself where the classifier was run on it."""
+    """What happens when a word of the set is free as well: the text itself where the classifier was
+    run on it.
+    """
     own = named(result.text, position)
     if flip.text is not None and flip.real:
         note = f" ({EMPTY}: blanked, its place stays empty)" if _gaps(result.text, flip) else ""
-        return f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
+        return (
+            f"Without {own}: {quoted(flip.text)} → {visible(ends(flip.label, flip.margin))}{note}"
+        )
     order = sorted(range(len(flip.positions)), key=lambda place: flip.positions[place] != position)
     shown = order[:MOVES] if len(order) > MOVES + 1 else order
     moves = together(move(result.text, flip, place) for place in shown)
     rest = f" and {len(order) - len(shown)} more changes" if len(shown) < len(order) else ""
     reached = quoted(flip.label)
-    deed = f"the label could turn {reached}" if flip.margin < 0 else f"{reached} could reach the label (a tie)"
+    deed = (
+        f"the label could turn {reached}"
+        if flip.margin < 0
+        else f"{reached} could reach the label (a tie)"
+    )
     return f"Were {own} free, {deed}: {moves}{rest}."
 
 
@@ -93,37 +111,58 @@ def move(text: Text, flip: Change | Witness, place: int) -> tuple[str, str]:
 
 
 def named(text: Text, position: int) -> str:
-    """A word in quotes, with its position where it stands elsewhere too; a position behind the text is padding."""
+    """A word in quotes, with its position where it stands elsewhere too; a position behind the text
+    is padding.
+    """
     return visible(in_its_place(text, [position])) if position < len(text.words) else "padding"
 
 
 def witness(text: Text, found: Witness) -> str:
-    """The change that flips the label, word by word, and as a text where the classifier was run on it."""
+    """The change that flips the label, word by word, and as a text where the classifier was run on
+    it.
+    """
     moves = together(move(text, found, place) for place in range(len(found.positions)))
-    said = f"{visible(ends(found.label, found.margin))} when {moves or 'nothing changes'} (margin {found.margin:.3g})"
+    said = (
+        f"{visible(ends(found.label, found.margin))} when {moves or 'nothing changes'} (margin "
+        f"{found.margin:.3g})"
+    )
     how = "" if found.real else ", an illustration by the nearest words"
     return said if found.text is None else f"{said}{how}: {quoted(found.text)}"
 
 
 def strength(found: Alone | None) -> str:
-    """What a word, changed alone, can do to the margin; figures are rounded away from zero, so that each is a bound."""
+    """What a word, changed alone, can do to the margin; figures are rounded away from zero, so that
+    each is a bound.
+    """
     if found is None:
         return ""
     down = "never lowers" if found.fall <= 0 else f"lowers by at most {outward(found.fall)}"
     margin = f"the margin ({found.margin:.3g})"
     if found.rise is None:
-        return f"Changed alone, it {down.replace('lowers', f'lowers {margin}', 1)}: a bound, not the exact fall."
+        return (
+            f"Changed alone, it {down.replace('lowers', f'lowers {margin}', 1)}: a bound, not the "
+            "exact fall."
+        )
     up = "never raises it" if found.rise <= 0 else f"raises it by at most {outward(found.rise)}"
-    ran = "its one change was run" if found.options == 1 else f"each of its {found.options} changes was run"
+    ran = (
+        "its one change was run"
+        if found.options == 1
+        else f"each of its {found.options} changes was run"
+    )
     return f"Changed alone, it {down.replace('lowers', f'lowers {margin}', 1)} and {up}: {ran}."
 
 
 def strengths(found: Alone, exact: bool) -> str:
     """What the bars of all words mean."""
-    margin = f"The margin, the label's score minus that of its strongest rival, is {found.margin:.3g}."
+    margin = (
+        f"The margin, the label's score minus that of its strongest rival, is {found.margin:.3g}."
+    )
     if exact:
         return f"{margin} Exact: every change of the one word was run."
-    return f"{margin} Bounds: with the one word free it falls by no more; how far it rises was not looked for."
+    return (
+        f"{margin} Bounds: with the one word free it falls by no more; how far it rises was not "
+        "looked for."
+    )
 
 
 def outward(size: float) -> str:
@@ -143,7 +182,10 @@ def reason(result: Explanation, detail: Detail) -> str:
     if detail.position in result.positions and result.status == "optimal" and not is_asked:
         by = "" if least_by(result) == "proved" else f" {least_by(result)}"
         name = named(result.text, detail.position)
-        return f"Without {name}: no example was found, but no cheaper set{asked(result)} is enough{by}."
+        return (
+            f"Without {name}: no example was found, but no cheaper set{asked(result)} is "
+            f"enough{by}."
+        )
     return ""
 
 
@@ -155,7 +197,11 @@ def _swapped(result: Explanation, detail: Detail) -> str:
 
 def whys(result: Explanation) -> list[str]:
     """A line for each word of the set: why it is there."""
-    found = {detail.position: reason(result, detail) for detail in result.details} if result.positions else {}
+    found = (
+        {detail.position: reason(result, detail) for detail in result.details}
+        if result.positions
+        else {}
+    )
     shown = result.words if result.status in ("optimal", "sufficient") else ()
     return [found[word.position] for word in shown if found.get(word.position)]
 
@@ -183,7 +229,9 @@ def _bars(found: Alone) -> dict[str, Any]:
 
 
 def _tried(text: Text, flip: Change) -> dict[str, Any]:
-    """A change that the classifier was run on: as a text where there is one, else by what becomes of each word."""
+    """A change that the classifier was run on: as a text where there is one, else by what becomes
+    of each word.
+    """
     words = dict(zip(flip.positions, flip.words, strict=True))
     words = with_gaps(words) if _gaps(text, flip) else words
     return {
@@ -191,9 +239,15 @@ def _tried(text: Text, flip: Change) -> dict[str, Any]:
         "margin": flip.margin,
         "real": flip.real,
         "text": None if flip.text is None else visible(flip.text),
-        "pieces": [{"text": piece.text, "became": _became(words, piece)} for piece in pieces(text, ())],
+        "pieces": [
+            {"text": piece.text, "became": _became(words, piece)} for piece in pieces(text, ())
+        ],
     }
 
 
 def _became(words: Mapping[int, str], piece: Piece) -> str | None:
-    return None if piece.position is None or piece.position not in words else visible(words[piece.position])
+    return (
+        None
+        if piece.position is None or piece.position not in words
+        else visible(words[piece.position])
+    )

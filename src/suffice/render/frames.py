@@ -1,4 +1,6 @@
-"""Frames: answers in the shapes of other people's tools: a pandas table, the fields of shap.Explanation."""
+"""Frames: answers in the shapes of other people's tools: a pandas table, the fields of
+shap.Explanation.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ def frame(result: Explanation) -> Any:
         import pandas
     except ImportError as error:
         raise MissingExtra("pandas", "pandas") from error
-    held, strange = set(result.positions), set(result.text.unknown)
+    held = set(result.positions)
+    strange = set(result.text.unknown)
     table = pandas.DataFrame(
         {
             "position": [word.position for word in result.text.words],

@@ -1,4 +1,6 @@
-"""Guarantee: what an answer covers and what not, what was checked, and what a reader should know of the text."""
+"""Guarantee: what an answer covers and what not, what was checked, and what a reader should know of
+the text.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,23 @@ def allowed(perturbation: Mapping[str, Any], which: str = "free word", blanks: b
 
 
 def allowed_in(meta: Mapping[str, Any], text: Text) -> str:
-    """What the words that the question is about may become: the free ones, or of a bias the protected ones."""
-    perturbation, guarded = dict(meta.get("perturbation", {})), meta.get("protected")
+    """What the words that the question is about may become: the free ones, or of a bias the
+    protected ones.
+    """
+    perturbation = dict(meta.get("perturbation", {}))
+    guarded = meta.get("protected")
     blanks = bool(meta.get("blanks"))
     if guarded is None:
         return allowed(perturbation, blanks=blanks)
     tokens = {text.tokens[i] for i in guarded}
-    swaps = {word: others for word, others in perturbation.get("swaps", {}).items() if word in tokens}
-    return allowed(perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}), "protected word", blanks)
+    swaps = {
+        word: others for word, others in perturbation.get("swaps", {}).items() if word in tokens
+    }
+    return allowed(
+        perturbation | ({"swaps": swaps} if "swaps" in perturbation else {}),
+        "protected word",
+        blanks,
+    )
 
 
 def scope(result: Explanation) -> list[tuple[str, str]]:
@@ -40,23 +51,34 @@ def scope(result: Explanation) -> list[tuple[str, str]]:
 def scope_of(meta: Mapping[str, Any], checked: str) -> list[tuple[str, str]]:
     """The same for any verb, by what was asked and what was checked."""
     perturbation = meta.get("perturbation", {})
-    padding = "Padding may change too." if meta.get("padding") == "feature" else "Padding after the text stays fixed."
+    padding = (
+        "Padding may change too."
+        if meta.get("padding") == "feature"
+        else "Padding after the text stays fixed."
+    )
     which = "protected word" if "protected" in meta else "free word"
-    at_once = "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
+    at_once = (
+        "" if perturbation.get("at_most") is not None else f" All {which}s may change at once."
+    )
     may_change = f"{allowed(perturbation, which, bool(meta.get('blanks')))}{at_once}"
     if "asked" in meta:
         return _scope_of_black_box(meta, may_change, checked)
-    beaten, places = _rivals(meta), " A blanked word leaves its place empty: the words after it do not move up."
+    beaten = _rivals(meta)
+    places = " A blanked word leaves its place empty: the words after it do not move up."
     return [
         ("What may change", f"{may_change} {padding}{places if meta.get('blanks') else ''}"),
         (
             "What is not covered",
-            "Words beyond these sets, words added, moved or typed differently, how the text is split into words, and "
+            "Words beyond these sets, words added, moved or typed differently, how the text "
+            "is split into words, and "
             "whether the label is right. What is said is about the network in exact arithmetic.",
         ),
         (
             "Tolerance",
-            f"None: the label must beat {beaten}, a tie counts against it, and rounding errors are accounted for.",
+            (
+                f"None: the label must beat {beaten}, a tie counts against it, and rounding "
+                "errors are accounted for."
+            ),
         ),
         ("What was checked", checked),
     ]
@@ -67,20 +89,31 @@ def _rivals(meta: Mapping[str, Any]) -> str:
     return quoted(meta["towards"]) if "towards" in meta else "every other class"
 
 
-def _scope_of_black_box(meta: Mapping[str, Any], may_change: str, checked: str) -> list[tuple[str, str]]:
+def _scope_of_black_box(
+    meta: Mapping[str, Any], may_change: str, checked: str
+) -> list[tuple[str, str]]:
     """The same for a classifier that can only be run."""
-    how, computed = meta["asked"], meta.get("computed")
+    how = meta["asked"]
+    computed = meta.get("computed")
     way = meta.get("not_computed", "") if computed is None else f"{capital(computed)}."
-    moves = f"margins within {how['tolerance']:.2g} were asked again and decide nothing" if how["tolerance"] else "none"
+    moves = (
+        f"margins within {how['tolerance']:.2g} were asked again and decide nothing"
+        if how["tolerance"]
+        else "none"
+    )
     notes = " ".join(visible(note) for note in (*how["notes"], way) if note)
     return [
         ("What may change", may_change),
         (
             "What is not covered",
-            "Words beyond these sets, words added, moved or typed differently, and whether the label is right. What is "
+            "Words beyond these sets, words added, moved or typed differently, and whether "
+            "the label is right. What is "
             f"said is about the program {quoted(how['name'])} as it was run. {notes}".strip(),
         ),
-        ("Tolerance", f"A tie counts against the label. The program's numbers were seen to move: {moves}."),
+        (
+            "Tolerance",
+            f"A tie counts against the label. The program's numbers were seen to move: {moves}.",
+        ),
         ("What was checked", f"{checked} `suffice check` runs the texts again."),
     ]
 
@@ -88,19 +121,37 @@ def _scope_of_black_box(meta: Mapping[str, Any], may_change: str, checked: str) 
 def evidence(result: Explanation) -> str:
     """What stands behind the answer, in one sentence."""
     if "rejected" in result.meta:
-        return f"The certificate was REJECTED by the checker ({result.meta['rejected']}), so nothing is claimed."
+        return (
+            f"The certificate was REJECTED by the checker ({result.meta['rejected']}), so nothing "
+            "is claimed."
+        )
     if "unchecked" in result.meta:
-        return f"There was no time left to check the certificate ({result.meta['unchecked']}), so nothing is claimed."
+        return (
+            f"There was no time left to check the certificate ({result.meta['unchecked']}), so "
+            "nothing is claimed."
+        )
     if result.certificate is None and result.meta.get("checked"):
-        return "The independent checker accepted the certificate when the answer was made; it is kept elsewhere."
+        return (
+            "The independent checker accepted the certificate when the answer was made; it is "
+            "kept elsewhere."
+        )
     if result.certificate is None and result.status == "unknown":
         return "There is no certificate, because nothing is claimed."
     if result.certificate is None and result.tied is not None:
         return "There is no certificate: the text as it stands, run again, shows it."
     if result.certificate is None:
-        return "There is no certificate for this answer: it rests on the word of the solver or method that was chosen."
-    only = result.status == "optimal" and result.meta.get("checked") and least_by(result) != "proved"
-    rest = " It covers that the words suffice; that nothing is cheaper rests on the method alone." if only else ""
+        return (
+            "There is no certificate for this answer: it rests on the word of the solver or "
+            "method that was chosen."
+        )
+    only = (
+        result.status == "optimal" and result.meta.get("checked") and least_by(result) != "proved"
+    )
+    rest = (
+        " It covers that the words suffice; that nothing is cheaper rests on the method alone."
+        if only
+        else ""
+    )
     return f"{certified(result.certificate, result.meta)}{rest}"
 
 
@@ -118,7 +169,10 @@ def notes(text: Text) -> list[str]:
     """What the user should know about how the classifier saw the text."""
     found = []
     if text.shared:
-        several = [f"{in_quotes([text.words[i].text])} as {_read_as(text, i)}" for i in _first_of_several(text)]
+        several = [
+            f"{in_quotes([text.words[i].text])} as {_read_as(text, i)}"
+            for i in _first_of_several(text)
+        ]
         found.append(f"Read as several words: {visible(', '.join(dict.fromkeys(several)))}.")
     if text.unknown:
         words = visible(in_quotes(dict.fromkeys(text.words[i].text for i in text.unknown)))
@@ -134,7 +188,9 @@ def _first_of_several(text: Text) -> list[int]:
 
 def _read_as(text: Text, first: int) -> str:
     """The words that some characters are read as."""
-    return in_quotes(text.tokens[i] for i in range(first, len(text.words)) if text.owner(i) == first)
+    return in_quotes(
+        text.tokens[i] for i in range(first, len(text.words)) if text.owner(i) == first
+    )
 
 
 def about_substitutes(meta: Mapping[str, Any]) -> list[str]:
@@ -142,4 +198,8 @@ def about_substitutes(meta: Mapping[str, Any]) -> list[str]:
     strange = meta.get("unknown_substitutes", ())
     more = f" and {len(strange) - LISTED} more" if len(strange) > LISTED else ""
     names = visible(", ".join(strange[:LISTED]))
-    return [f"Substitutes not in the vocabulary, read as unknown words: {names}{more}."] if strange else []
+    return (
+        [f"Substitutes not in the vocabulary, read as unknown words: {names}{more}."]
+        if strange
+        else []
+    )

@@ -1,6 +1,8 @@
-"""HTML: an explanation as one self-contained page, or as a fragment for a notebook. No script, no network.
+"""HTML: an explanation as one self-contained page, or as a fragment for a notebook. No script, no
+network.
 
-Everything that comes from a text or a model passes through `say`, which neutralises control characters and escapes.
+Everything that comes from a text or a model passes through `say`, which neutralises control
+characters and escapes.
 """
 
 from __future__ import annotations
@@ -109,7 +111,8 @@ def document(title: str, body: str, *styles: str, script: str = "") -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" '
+        'content="no-referrer">'
         f"<title>{say(title)}</title><style>{sheet(REPORT, *styles)}</style></head>"
         f'<body class="suffice report"><main>{body}</main>{code}</body></html>\n'
     )
@@ -122,7 +125,14 @@ def pill(tone: str, sign: str, words: str) -> str:
 
 def page(result: Explanation) -> str:
     """The whole report."""
-    parts = [_header(result), _text_card(result), _facts(result), _scope(result), _alone(result), _words(result)]
+    parts = [
+        _header(result),
+        _text_card(result),
+        _facts(result),
+        _scope(result),
+        _alone(result),
+        _words(result),
+    ]
     body = "".join([*parts, _again(result), _footer(result)])
     return document(f"{phrases.headline(result)}: {result.label}", body)
 
@@ -132,7 +142,8 @@ def fragment(result: Explanation) -> str:
     small = f"{guarantee.allowed_in(result.meta, result.text)} {guarantee.evidence(result)}"
     return (
         f'<style>{sheet(themed(), REPORT)}</style><section class="suffice cell">'
-        f'<p><strong>{say(result.label)}</strong> <span class="soft">{say(phrases.headline(result))}</span></p>'
+        f"<p><strong>{say(result.label)}</strong> <span "
+        f'class="soft">{say(phrases.headline(result))}</span></p>'
         f"{_inspector(result)}<p>{pill(*phrases.badge(result))}</p><p>{say(phrases.meaning(result))}</p>{_whys(result)}"
         f'<p class="soft small">{say(small)}</p>{_notes(result)}</section>'
     )
@@ -156,7 +167,9 @@ def _witness(result: Explanation) -> str:
 
 
 def _whys(result: Explanation) -> str:
-    """Why each word is in the set, the equally cheap sets, and the next question where the answer says little."""
+    """Why each word is in the set, the equally cheap sets, and the next question where the answer
+    says little.
+    """
     lines = "".join(f"<li>{say(line)}</li>" for line in details.whys(result))
     equal, (seen, command) = phrases.equals(result), phrases.next_question(result)
     return (
@@ -187,26 +200,39 @@ def _facts(result: Explanation) -> str:
     ]
     if result.status == "infeasible":
         pairs = [pairs[0], pairs[-1]]
-    items = "".join(f'<div><dt class="eyebrow">{say(a)}</dt><dd>{say(b)}</dd></div>' for a, b in pairs)
+    items = "".join(
+        f'<div><dt class="eyebrow">{say(a)}</dt><dd>{say(b)}</dd></div>' for a, b in pairs
+    )
     return f'<dl class="facts">{items}</dl>'
 
 
 def _scope(result: Explanation) -> str:
     items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in guarantee.scope(result))
-    return f'<section class="card"><h2>What is guaranteed, and what is not</h2><dl class="scope">{items}</dl></section>'
+    return (
+        '<section class="card"><h2>What is guaranteed, and what is not</h2><dl '
+        f'class="scope">{items}</dl></section>'
+    )
 
 
 def _words(result: Explanation) -> str:
     """Every word in a table: the same as on hover, for print and for readers that do not hover."""
     details = _details(result)
     rows = "".join(_row(result, details[i]) for i in range(len(result.text.words)))
-    head = "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is in the set</th></tr>"
-    table = f'<div class="scroll"><table class="words"><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    head = (
+        "<tr><th>Word</th><th>Standing</th><th>What it may become</th><th>Why it is in the "
+        "set</th></tr>"
+    )
+    table = (
+        '<div class="scroll"><table '
+        f'class="words"><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    )
     return f'<section class="card"><h2>Word by word</h2>{table}</section>'
 
 
 def _alone(result: Explanation) -> str:
-    """What each word can do alone, as bars: to the left where the margin falls, to the right where it rises."""
+    """What each word can do alone, as bars: to the left where the margin falls, to the right where
+    it rises.
+    """
     known = [(detail, one) for detail in result.details if (one := detail.alone) is not None]
     widest = max((max(one.fall, one.rise or 0.0) for _, one in known), default=0.0)
     if widest <= 0:
@@ -214,35 +240,47 @@ def _alone(result: Explanation) -> str:
     rows = "".join(_strength(result, detail, one, widest) for detail, one in known)
     exact = all(one.exact for _, one in known)
     rise = "or rise by" if exact else ""
-    heads = f'<div class="heads"><span></span><span>the margin can fall by</span><span>{rise}</span></div>'
+    heads = (
+        '<div class="heads"><span></span><span>the margin can fall '
+        f"by</span><span>{rise}</span></div>"
+    )
     return (
         '<section class="card"><h2>What each word can do alone</h2>'
-        f'<div class="alone">{heads}{rows}</div><p class="soft small">{say(details.strengths(known[0][1], exact))}</p>'
+        f'<div class="alone">{heads}{rows}</div><p class="soft '
+        f'small">{say(details.strengths(known[0][1], exact))}</p>'
         "</section>"
     )
 
 
 def _strength(result: Explanation, detail: Detail, one: Alone, widest: float) -> str:
     words = result.text.words
-    name = phrases.visible(words[detail.position].text) if detail.position < len(words) else "padding"
+    name = (
+        phrases.visible(words[detail.position].text) if detail.position < len(words) else "padding"
+    )
     bars = "".join(
         f'<span class="{kind}"><i style="width:{100 * size / widest:.1f}%"></i>'
         f'<span class="size">{details.outward(size) if size > 0 else ""}</span></span>'
         for kind, size in (("fall", one.fall), ("rise", one.rise or 0.0))
     )
-    return f'<div title="{say(details.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'
+    return (
+        f'<div title="{say(details.strength(one))}"><bdi class="name">{say(name)}</bdi>{bars}</div>'
+    )
 
 
 def _details(result: Explanation) -> dict[int, Detail]:
-    """What is known about each word; where nothing was looked up (an answer read from JSON), just that."""
+    """What is known about each word; where nothing was looked up (an answer read from JSON), just
+    that.
+    """
     plain = {i: Detail(i) for i in range(len(result.text.words))}
     return plain | {detail.position: detail for detail in result.details}
 
 
 def _row(result: Explanation, detail: Detail) -> str:
-    word, said = say(result.text.words[detail.position].text), details.about(result, detail)
+    word = say(result.text.words[detail.position].text)
+    said = details.about(result, detail)
     shown = f"<mark>{word}</mark>" if detail.position in result.positions else word
-    standing, options = said["standing"].partition(":")[0], said["options"] if result.details else ""
+    standing = said["standing"].partition(":")[0]
+    options = said["options"] if result.details else ""
     cells = "".join(f"<td>{say(cell)}</td>" for cell in (standing, options, said["reason"]))
     return f"<tr><td><bdi>{shown}</bdi></td>{cells}</tr>"
 
@@ -250,25 +288,37 @@ def _row(result: Explanation, detail: Detail) -> str:
 def _again(result: Explanation) -> str:
     ask, check = phrases.commands()
     which = f"MODEL is the classifier with digest {result.meta.get('model', 'unknown')}."
-    proof = "" if result.certificate is None else f" The certificate's SHA-256 is {result.certificate.digest}."
+    proof = (
+        ""
+        if result.certificate is None
+        else f" The certificate's SHA-256 is {result.certificate.digest}."
+    )
     return (
         '<section class="card"><h2>Check it yourself</h2><div class="steps">'
-        f"<p>Save {_question(result)}, ask exactly it again and keep the proof, then have that checked by a separate "
+        f"<p>Save {_question(result)}, ask exactly it again and keep the proof, then have "
+        "that checked by a separate "
         f"program that shares no code with the prover:</p><pre>{say(ask)}\n{say(check)}</pre>"
         f'<p class="soft small">{say(which + proof)}</p></div></section>'
     )
 
 
 def _question(result: Explanation) -> str:
-    """The question as a file to save: everything that was asked, so that nothing is lost on a command line."""
+    """The question as a file to save: everything that was asked, so that nothing is lost on a
+    command line.
+    """
     data = quote(json.dumps(result.question, ensure_ascii=False, indent=2), safe="")
-    return f'<a download="question.json" href="data:application/json;charset=utf-8,{data}">question.json</a>'
+    return (
+        '<a download="question.json" '
+        f'href="data:application/json;charset=utf-8,{data}">question.json</a>'
+    )
 
 
 def _footer(result: Explanation) -> str:
     meta = result.meta
     versions = ", ".join(f"{name} {version}" for name, version in meta.get("versions", {}).items())
-    settings = ", ".join(f"{key} {meta[key]}" for key in ("method", "oracle", "seed", "padding") if key in meta)
+    settings = ", ".join(
+        f"{key} {meta[key]}" for key in ("method", "oracle", "seed", "padding") if key in meta
+    )
     return f"<footer>Made by {say(versions or 'suffice')}. {say(settings)}.</footer>"
 
 
@@ -276,16 +326,27 @@ def _footer(result: Explanation) -> str:
 
 
 def _inspector(result: Explanation) -> str:
-    """The text; each word shows what is known about it when pointed at or focused, in a place that stays put."""
-    details, name = _details(result), _name(result)
-    text = "".join(_piece(result, piece, details, name) for piece in phrases.pieces(result.text, result.positions))
+    """The text; each word shows what is known about it when pointed at or focused, in a place that
+    stays put.
+    """
+    details = _details(result)
+    name = _name(result)
+    text = "".join(
+        _piece(result, piece, details, name)
+        for piece in phrases.pieces(result.text, result.positions)
+    )
     hint = "Point at a word, or move with the Tab key, to see what is known about it."
-    return f'<div class="inspect"><p class="reading" dir="auto">{text}</p><p class="hint">{hint}</p></div>'
+    return (
+        f'<div class="inspect"><p class="reading" dir="auto">{text}</p><p '
+        f'class="hint">{hint}</p></div>'
+    )
 
 
 def _name(result: Explanation) -> str:
     """A prefix for ids, so that several fragments can share a page."""
-    key = f"{result.text.source}|{result.positions}|{result.status}|{result.meta.get('perturbation')}"
+    key = (
+        f"{result.text.source}|{result.positions}|{result.status}|{result.meta.get('perturbation')}"
+    )
     return "w" + hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:8]
 
 
@@ -306,6 +367,10 @@ def _piece(result: Explanation, piece: phrases.Piece, details: dict[int, Detail]
 
 def _tip(result: Explanation, piece: phrases.Piece, detail: Detail) -> str:
     said = details.about(result, detail)
-    head = f"<span><strong><bdi>{escape(piece.text)}</bdi></strong> is {say(said['standing'])}</span>"
+    head = (
+        f"<span><strong><bdi>{escape(piece.text)}</bdi></strong> is {say(said['standing'])}</span>"
+    )
     lines = [said["options"] if result.details else "", said["reason"]]
-    return head + "".join(f"<span>{say(line[0].upper() + line[1:])}</span>" for line in lines if line)
+    return head + "".join(
+        f"<span>{say(line[0].upper() + line[1:])}</span>" for line in lines if line
+    )

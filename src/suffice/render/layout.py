@@ -1,4 +1,6 @@
-"""Layout: the one way in which answers stand on a terminal: label, text, sentences, facts, notes; nothing too wide."""
+"""Layout: the one way in which answers stand on a terminal: label, text, sentences, facts, notes;
+nothing too wide.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
 from suffice.render import guarantee, phrases
 
-MARGIN, DEEPER = 2, 4  # cells left and right of sentences, and of the text itself
+# cells left and right of sentences, and of the text itself
+MARGIN = 2
+DEEPER = 4
 NARROWEST = 8  # cells of a line, however narrow the terminal
 STYLES = {"needed": "bold white on blue", "free": "", "cut": "dim strike", "between": ""}
 TONES = {"good": "green", "warn": "yellow", "bad": "red", "test": "magenta"}
@@ -25,19 +29,28 @@ def in_colour(console: Console) -> bool:
 
 
 def marked(text: Text, positions: tuple[int, ...], colour: bool) -> Line:
-    """The original text with the given words marked: by colour, or by brackets where there is none."""
+    """The original text with the given words marked: by colour, or by brackets where
+    there is none.
+    """
     line = Line()
     for piece in phrases.pieces(text, positions):
         bracketed = piece.role == "needed" and not colour
         style = STYLES[piece.role] + (" underline" if piece.unknown else "")
-        line.append(f"[{piece.text}]" if bracketed else piece.text, style=style.strip() if colour else "")
+        line.append(
+            f"[{piece.text}]" if bracketed else piece.text, style=style.strip() if colour else ""
+        )
     return line
 
 
-def show_text(console: Console, label: str, aside: str, text: Text, positions: tuple[int, ...]) -> None:
+def show_text(
+    console: Console, label: str, aside: str, text: Text, positions: tuple[int, ...]
+) -> None:
     """The label, and the marked text with air around it; long texts wrap."""
     console.print()
-    say(console, Line.assemble((phrases.visible(label), "bold"), (f"  {aside}" if aside else "", "dim")))
+    say(
+        console,
+        Line.assemble((phrases.visible(label), "bold"), (f"  {aside}" if aside else "", "dim")),
+    )
     console.print()
     say(console, marked(text, positions, in_colour(console)), margin=DEEPER)
     console.print()
@@ -48,7 +61,9 @@ def say(console: Console, words: str | Line, style: str = "", margin: int = MARG
     line = Line(phrases.visible(words), style=style) if isinstance(words, str) else words
     for part in line.wrap(console, max(console.width - 2 * margin, NARROWEST)):
         part.rstrip()
-        console.print(Line(" " * margin).append_text(part), no_wrap=True, overflow="ignore", crop=False)
+        console.print(
+            Line(" " * margin).append_text(part), no_wrap=True, overflow="ignore", crop=False
+        )
 
 
 def show_path(console: Console, what: str, path: str) -> None:
@@ -63,7 +78,12 @@ def show_command(console: Console, command: str) -> None:
 
 def show_verdict(console: Console, tone: str, sign: str, words: str, rest: str = "") -> None:
     """What was found: a sign and words of one tone, and what follows without it."""
-    say(console, Line.assemble((f"{sign} {phrases.visible(words)}", f"bold {TONES[tone]}"), phrases.visible(rest)))
+    say(
+        console,
+        Line.assemble(
+            (f"{sign} {phrases.visible(words)}", f"bold {TONES[tone]}"), phrases.visible(rest)
+        ),
+    )
 
 
 def show_table(console: Console, table: Table) -> None:
@@ -76,7 +96,9 @@ def show_table(console: Console, table: Table) -> None:
 
 
 def show_foot(console: Console, result: Any, facts: str, more: Sequence[str] = ()) -> None:
-    """What was allowed, what stands behind the answer, how long it took; then what the reader should know."""
+    """What was allowed, what stands behind the answer, how long it took; then what the reader
+    should know.
+    """
     say(console, guarantee.allowed_in(result.meta, result.text), "dim")
     said = f"{facts} " if facts else ""
     say(console, f"{said}{result.stats['seconds']:.2f} s.", "dim")

@@ -38,7 +38,9 @@ TITLES = {
 
 
 class Piece(NamedTuple):
-    """A stretch of the original string: a needed word, a free one, a word cut off, or what is between words."""
+    """A stretch of the original string: a needed word, a free one, a word cut off, or what is
+    between words.
+    """
 
     text: str
     role: Role
@@ -51,7 +53,9 @@ def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
 
     What is read as several words is marked where one of them is.
     """
-    last, held, strange = 0, set(map(text.owner, needed)), set(map(text.owner, text.unknown))
+    last = 0
+    held = set(map(text.owner, needed))
+    strange = set(map(text.owner, text.unknown))
     for word in (word for word in text.words if word.position not in text.shared):
         yield Piece(visible(text.source[last : word.start]), "between")
         role: Role = "needed" if word.position in held else "free"
@@ -61,9 +65,13 @@ def pieces(text: Text, needed: tuple[int, ...]) -> Iterator[Piece]:
 
 
 def visible(source: str) -> str:
-    """The string with control and direction characters made visible, so that a text cannot play tricks."""
+    """The string with control and direction characters made visible, so that a text cannot play
+    tricks.
+    """
     lines = source.replace("\r\n", "\n")  # how other systems end a line
-    return "".join("\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in lines)
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in TRICKY and c not in HARMLESS else c for c in lines
+    )
 
 
 # --- the answer ---
@@ -93,8 +101,12 @@ def headline(result: Explanation) -> str:
 
 
 def _whole(result: Explanation) -> bool:
-    """Whether the set is the whole text; where padding counts as words, there is more than the text."""
-    return len(result.positions) >= len(result.text.words) and result.meta.get("padding") != "feature"
+    """Whether the set is the whole text; where padding counts as words, there is more than the
+    text.
+    """
+    return (
+        len(result.positions) >= len(result.text.words) and result.meta.get("padding") != "feature"
+    )
 
 
 def _none_spare(result: Explanation) -> bool:
@@ -121,14 +133,20 @@ def badge(result: Explanation) -> tuple[Tone, str, str]:
             return (
                 "good",
                 "✓",
-                f"proved, and nothing cheaper{asked(result)} is enough" if result.positions else "proved",
+                f"proved, and nothing cheaper{asked(result)} is enough"
+                if result.positions
+                else "proved",
             )
         case "optimal" if enough == "proved":
             return "warn", "◐", f"proved enough; nothing cheaper{asked(result)} {least_by(result)}"
         case "optimal":
             return "warn", "◐", enough
         case "sufficient":
-            return "warn", "◐", f"{'proved' if enough == 'proved' else enough + ':'} enough; cheaper may exist"
+            return (
+                "warn",
+                "◐",
+                f"{'proved' if enough == 'proved' else enough + ':'} enough; cheaper may exist",
+            )
         case "tested":
             return "test", "≈", "tested, not proved"
         case "infeasible" if authority(result.meta, "infeasible") == "proved":
@@ -147,7 +165,10 @@ def meaning(result: Explanation) -> str:
         return f"{capital(reason)}, and the label stays {label}."
     match result.status:
         case "infeasible" if result.tied is not None:
-            return f"{label} is a tie with {quoted(result.tied)} as the text stands, so that no set makes it sure."
+            return (
+                f"{label} is a tie with {quoted(result.tied)} as the text stands, so that no set "
+                "makes it sure."
+            )
         case "infeasible":
             return f"Changing only the excluded words already {_flipping(result)}."
         case "unknown":
@@ -157,7 +178,9 @@ def meaning(result: Explanation) -> str:
         case "tested":
             return ladder(result)
         case _ if not result.positions:
-            return f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
+            return (
+                f"Whatever {change_of(result.meta, 'the words')} is made, the label stays {label}."
+            )
         case _ if _whole(result) and _none_spare(result):
             return f"Only while every word stays as it is, the label is sure to stay {label}."
         case _ if _whole(result):
@@ -169,18 +192,24 @@ def meaning(result: Explanation) -> str:
 
 
 def _flipping(result: Explanation) -> str:
-    label, found = quoted(result.label), result.witness
+    label = quoted(result.label)
+    found = result.witness
     if found is None:
         return f"turns {label} into another label"
     reached = quoted(found.label)
-    return f"turns {label} into {reached}" if found.margin < 0 else f"lets {reached} reach {label} (a tie)"
+    return (
+        f"turns {label} into {reached}"
+        if found.margin < 0
+        else f"lets {reached} reach {label} (a tie)"
+    )
 
 
 def price(result: Explanation) -> str:
     """Cost and bound in a sentence."""
     if not math.isfinite(result.cost):
         return "there is no such set, whatever the cost"
-    cost, kind = f"cost {exactly(result.cost)}", f" of a set{asked(result)}" if asked(result) else ""
+    cost = f"cost {exactly(result.cost)}"
+    kind = f" of a set{asked(result)}" if asked(result) else ""
     if result.status == "optimal":
         least = "" if least_by(result) == "proved" else f" {least_by(result)}"
         return f"{cost}, the least possible{kind}{least}"
@@ -188,12 +217,16 @@ def price(result: Explanation) -> str:
 
 
 def capital(words: str) -> str:
-    """With a capital first letter; what follows (a word of the text, a name) stays as it is written."""
+    """With a capital first letter; what follows (a word of the text, a name) stays as it is
+    written.
+    """
     return words[:1].upper() + words[1:]
 
 
 def sure(prediction: Prediction) -> str:
-    """How sure a classifier is, where it gives probabilities (what is not all of it is not 100%); else its margin."""
+    """How sure a classifier is, where it gives probabilities (what is not all of it is not 100%);
+    else its margin.
+    """
     if prediction.probabilities is None:
         return f"ahead by a margin of {prediction.margin:.3g}"
     probability = max(prediction.probabilities)
@@ -213,14 +246,16 @@ def equals(result: Explanation) -> str:
 
 def equally(result: Explanation, known: Alternatives) -> str:
     """How many sets are as cheap; where something was asked of them, among which."""
-    told, wish = visible(known.told(lambda words: placed(result.text, words))), asked(result)
+    told = visible(known.told(lambda words: placed(result.text, words)))
+    wish = asked(result)
     return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 
 
 def next_question(
     result: Explanation, model: str = "MODEL", files: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, str]:
-    """Where an answer says little: what a quick look saw, and the command that asks about it; else two empty texts.
+    """Where an answer says little: what a quick look saw, and the command that asks about it; else
+    two empty texts.
 
     `files` says what the files are really called that options name.
     """
@@ -235,7 +270,9 @@ def next_question(
 
 
 def _by_word(result: Explanation) -> bool:
-    """Whether what was asked for can be named by words: a word stands for all its places, on a command line."""
+    """Whether what was asked for can be named by words: a word stands for all its places, on a
+    command line.
+    """
     for role in ("include", "exclude"):
         places = result.meta.get(role, ())
         names = [result.text.tokens[position] for position in places]
@@ -258,7 +295,9 @@ def _options(result: Explanation) -> list[str]:
 
 
 def commands(model: str = "MODEL") -> tuple[str, str]:
-    """The command that asks the saved question again and saves the certificate, and the one that re-checks it."""
+    """The command that asks the saved question again and saves the certificate, and the one that
+    re-checks it.
+    """
     name = shlex.quote(model)
     return (
         f"suffice explain --question question.json --model {name} --certificate answer.cert",

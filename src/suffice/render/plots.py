@@ -33,10 +33,12 @@ def profile(
     lower_bounds: Sequence[float] | None = None,
     parameter: str = "k",
 ) -> Figure:
-    """The cost of the cheapest explanation against k or ε: of a Profile, or of plain lists of steps and costs.
+    """The cost of the cheapest explanation against k or ε: of a Profile, or of plain lists of steps
+    and costs.
 
-    Between two sizes nothing was asked: what is drawn there is all that the cost can be, because sets that lie inside
-    others never cost more. Where no size lies between, or both ends agree, that is a plain step.
+    Between two sizes nothing was asked: what is drawn there is all that the cost can be, because
+    sets that lie inside others never cost more. Where no size lies between, or both ends agree,
+    that is a plain step.
     """
     steps, upper, lower, name = _grown(grown, costs, lower_bounds, parameter)
     levels = list(zip(steps, upper if lower is None else lower, upper, strict=True))
@@ -52,23 +54,41 @@ def profile(
     for step, cost in zip(steps, upper, strict=True):
         if math.isfinite(cost):
             axes.annotate(
-                exactly(cost), (step, cost), (0, 8), textcoords="offset points", ha="center", color=LIGHT["ink"]
+                exactly(cost),
+                (step, cost),
+                (0, 8),
+                textcoords="offset points",
+                ha="center",
+                color=LIGHT["ink"],
             )
-    axes.set_xlabel({"k": "nearest words k", "eps": "radius ε", "at_most": "words that change at once"}.get(name, name))
+    axes.set_xlabel(
+        {"k": "nearest words k", "eps": "radius ε", "at_most": "words that change at once"}.get(
+            name, name
+        )
+    )
     if name != "eps":
         axes.xaxis.get_major_locator().set_params(integer=True)
     return _finish(figure, axes, "Words needed, as what a free word may become grows", "cost")
 
 
 def _draw_between(axes: Any, left: Level, right: Level, whole: bool) -> None:
-    """A level where both ends agree, a step where no size lies between, else a field that holds all that can be."""
+    """A level where both ends agree, a step where no size lies between, else a field that holds all
+    that can be.
+    """
     (start, low, before), (end, _, high) = left, right
     if low == high:
         axes.plot([start, end], [low, high], color=LIGHT["accent"], linewidth=2)
     elif whole and end - start == 1:
         axes.plot([start, end, end], [before, before, high], color=LIGHT["accent"], linewidth=2)
     elif math.isfinite(high):
-        axes.fill_between([start, end], low, high, color=LIGHT["wash"], linewidth=0, label="not asked, or not decided")
+        axes.fill_between(
+            [start, end],
+            low,
+            high,
+            color=LIGHT["wash"],
+            linewidth=0,
+            label="not asked, or not decided",
+        )
 
 
 def _grown(
@@ -96,9 +116,19 @@ def bounds(records: Sequence[Record]) -> Figure:
         raise InputError("There is nothing to plot: on_progress was never called.")
     lower, upper, elapsed, _ = zip(*records, strict=True)
     figure, axes = _figure(6.4, 3.2)
-    axes.fill_between(elapsed, lower, upper, step="post", color=LIGHT["wash"], label="not yet decided")
+    axes.fill_between(
+        elapsed, lower, upper, step="post", color=LIGHT["wash"], label="not yet decided"
+    )
     axes.step(elapsed, upper, where="post", color=LIGHT["accent"], linewidth=2, label="at most")
-    axes.step(elapsed, lower, where="post", color=LIGHT["accent"], linewidth=2, linestyle="--", label="at least")
+    axes.step(
+        elapsed,
+        lower,
+        where="post",
+        color=LIGHT["accent"],
+        linewidth=2,
+        linestyle="--",
+        label="at least",
+    )
     axes.set_xlabel("seconds")
     return _finish(figure, axes, "The proof closes", "cost")
 
@@ -113,7 +143,9 @@ def attribution(shares: Attribution | Mapping[str, float]) -> Figure:
     colours = [LIGHT["accent"] if share >= 1 else "#8aa4d9" for _, share in pairs]
     axes.barh(places, [100 * share for _, share in pairs], color=colours, height=0.62)
     for place, (_, share) in zip(places, pairs, strict=True):
-        axes.annotate(f"{share:.0%}", (100 * share, place), (5, 0), textcoords="offset points", va="center")
+        axes.annotate(
+            f"{share:.0%}", (100 * share, place), (5, 0), textcoords="offset points", va="center"
+        )
     axes.set_yticks(list(places), [_plain(word) for word, _ in pairs])
     axes.invert_yaxis()
     axes.set_xlim(0, 112)
@@ -170,5 +202,7 @@ def _finish(figure: Figure, axes: Any, title: str, scale: str, legend: bool = Tr
         axes.yaxis.get_major_locator().set_params(integer=True)
     named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each name once
     if legend and len(named) > 1:
-        axes.legend(named.values(), named.keys(), frameon=False, labelcolor=LIGHT["soft"], fontsize=9)
+        axes.legend(
+            named.values(), named.keys(), frameon=False, labelcolor=LIGHT["soft"], fontsize=9
+        )
     return figure

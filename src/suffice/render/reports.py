@@ -1,4 +1,6 @@
-"""Reports of contrast, bias and profile: one self-contained page each, without script or network, like explain's."""
+"""Reports of contrast, bias and profile: one self-contained page each, without script or network,
+like explain's.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,6 @@ from urllib.parse import quote
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Witness
 from suffice.render import growth, guarantee, phrases, verdicts
 from suffice.render.cells import GROWS, changes, held, table, text
 from suffice.render.html import document, pill, say
@@ -19,33 +20,61 @@ from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
 from suffice.verbs.question import FORMAT, KEYS, LIMITS
 from suffice.verbs.wording import ends
+from suffice.verify.contract import Witness
 
 Pairs = Sequence[tuple[str, str]]
 
 
 def contrast(result: Contrast) -> str:
     """The words whose change flips the label, and what they become."""
-    pairs = [("Label", result.label), ("Words that change", str(len(result.positions))), *_cost(result)]
-    shown = _text(text(result.text, result.positions, changes(result.flip)), _rewritten(result.flip), result.text)
+    pairs = [
+        ("Label", result.label),
+        ("Words that change", str(len(result.positions))),
+        *_cost(result),
+    ]
+    shown = _text(
+        text(result.text, result.positions, changes(result.flip)),
+        _rewritten(result.flip),
+        result.text,
+    )
     heading = verdicts.flip_headline(result)
     head = _head("The cheapest flip", heading, verdicts.flip_badge(result), verdicts.turned(result))
     asked = _again("contrast", _question(result.text, result.meta), result.certificate, result.meta)
-    return _page(heading, head, shown, _facts(pairs, result.stats), _scope(result.certificate, result.meta), asked)
+    return _page(
+        heading,
+        head,
+        shown,
+        _facts(pairs, result.stats),
+        _scope(result.certificate, result.meta),
+        asked,
+    )
 
 
 def bias(result: Bias) -> str:
     """Whether the label depends on the protected words, and the change that shows it."""
     pairs = [("Label", result.label), ("Protected words", str(len(result.positions)))]
-    shown = _text(text(result.text, result.positions, changes(result.witness)), _rewritten(result.witness), result.text)
+    shown = _text(
+        text(result.text, result.positions, changes(result.witness)),
+        _rewritten(result.witness),
+        result.text,
+    )
     heading = verdicts.bias_headline(result)
     head = _head("Protected words", heading, verdicts.bias_badge(result), result.sentence())
     asked = _again("bias", _question(result.text, result.meta), result.certificate, result.meta)
-    return _page(heading, head, shown, _facts(pairs, result.stats), _scope(result.certificate, result.meta), asked)
+    return _page(
+        heading,
+        head,
+        shown,
+        _facts(pairs, result.stats),
+        _scope(result.certificate, result.meta),
+        asked,
+    )
 
 
 def profile(result: Profile) -> str:
     """The cost at each size as steps, and the words of each size."""
-    last, heading = result.explanations[-1], verdicts.growth_headline(result)
+    last = result.explanations[-1]
+    heading = verdicts.growth_headline(result)
     head = _head("Growth", heading, verdicts.growth_badge(result), result.sentence())
     drawn = f'<p class="eyebrow">{say(growth.caption(result))}</p>{growth.chart(result)}'
     drawn += f'<p class="soft small">{say(growth.legend(result))}</p>'
@@ -61,7 +90,11 @@ def profile(result: Profile) -> str:
         _text(text(result.text, last.positions, {}), "", result.text),
         f'<section class="card"><h2>Size by size</h2>{sizes}</section>',
         _facts([("Label", result.label), ("Sizes asked", str(len(result.steps)))], result.stats),
-        _scope(last.certificate, last.meta, f"What is guaranteed at {result.named(result.steps[-1])}, and what is not"),
+        _scope(
+            last.certificate,
+            last.meta,
+            f"What is guaranteed at {result.named(result.steps[-1])}, and what is not",
+        ),
     )
 
 
@@ -88,7 +121,11 @@ def _rewritten(flip: Witness | None) -> str:
     """The text so changed, where the classifier was run on it and does not keep the label."""
     if flip is None or flip.text is None:
         return ""
-    how = "The classifier was run on it" if flip.real else "By the nearest words, as an illustration; it was run on it"
+    how = (
+        "The classifier was run on it"
+        if flip.real
+        else "By the nearest words, as an illustration; it was run on it"
+    )
     label = say(ends(flip.label, flip.margin))
     return f'<p class="became"><bdi>{say(phrases.quoted(flip.text))}</bdi> → {label}. {how}.</p>'
 
@@ -101,12 +138,16 @@ def _cost(result: Contrast) -> Pairs:
 
 def _facts(pairs: Pairs, stats: Mapping[str, Any]) -> str:
     timed = [*pairs, ("Time", f"{stats.get('seconds', 0.0):.2f} s")]
-    items = "".join(f'<div><dt class="eyebrow">{say(a)}</dt><dd>{say(b)}</dd></div>' for a, b in timed)
+    items = "".join(
+        f'<div><dt class="eyebrow">{say(a)}</dt><dd>{say(b)}</dd></div>' for a, b in timed
+    )
     return f'<dl class="facts">{items}</dl>'
 
 
 def _scope(
-    certificate: Certificate | None, meta: Mapping[str, Any], title: str = "What is guaranteed, and what is not"
+    certificate: Certificate | None,
+    meta: Mapping[str, Any],
+    title: str = "What is guaranteed, and what is not",
 ) -> str:
     pairs = guarantee.scope_of(meta, guarantee.certified(certificate, meta))
     items = "".join(f"<dt>{say(a)}</dt><dd>{say(b)}</dd>" for a, b in pairs)
@@ -119,19 +160,35 @@ def _scope(
 def _question(read: Text, meta: Mapping[str, Any]) -> str:
     """The question as a file to save."""
     kept = {name: meta[name] for name in ("model", *KEYS, *LIMITS, "towards") if name in meta}
-    data = json.dumps({"format": FORMAT, "text": meta.get("words", read.source), **kept}, ensure_ascii=False, indent=2)
+    data = json.dumps(
+        {"format": FORMAT, "text": meta.get("words", read.source), **kept},
+        ensure_ascii=False,
+        indent=2,
+    )
     coded = quote(data, safe="")
-    return f'<a download="question.json" href="data:application/json;charset=utf-8,{coded}">question.json</a>'
+    return (
+        '<a download="question.json" '
+        f'href="data:application/json;charset=utf-8,{coded}">question.json</a>'
+    )
 
 
 def _again(verb: str, saved: str, certificate: Certificate | None, meta: Mapping[str, Any]) -> str:
     which = f"MODEL is the classifier with digest {meta.get('model', 'unknown')}."
     proof = "" if certificate is None else f" The certificate's SHA-256 is {certificate.digest}."
     ask = f"suffice {verb} --question question.json --model MODEL"
-    check = "" if certificate is None else " --certificate answer.cert\nsuffice check answer.cert --model MODEL"
-    then = "" if certificate is None else " and keep the proof, then have that checked by a separate program"
+    check = (
+        ""
+        if certificate is None
+        else " --certificate answer.cert\nsuffice check answer.cert --model MODEL"
+    )
+    then = (
+        ""
+        if certificate is None
+        else " and keep the proof, then have that checked by a separate program"
+    )
     return (
         '<section class="card"><h2>Check it yourself</h2><div class="steps">'
         f"<p>Save {saved}, ask exactly it again{then}:</p>"
-        f'<pre>{say(ask)}{say(check)}</pre><p class="soft small">{say(which + proof)}</p></div></section>'
+        f'<pre>{say(ask)}{say(check)}</pre><p class="soft '
+        f'small">{say(which + proof)}</p></div></section>'
     )

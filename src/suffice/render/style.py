@@ -1,7 +1,8 @@
 """Style: the colours and type that every report and the page share, in a light and a dark palette.
 
-Everything is scoped to `.suffice`, so that a fragment can stand in a notebook without disturbing it. Meaning never
-rests on colour alone: needed words are bold and underlined too, badges carry a word and a sign.
+Everything is scoped to `.suffice`, so that a fragment can stand in a notebook without disturbing
+it. Meaning never rests on colour alone: needed words are bold and underlined too, badges carry a
+word and a sign.
 """
 
 from __future__ import annotations

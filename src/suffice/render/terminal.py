@@ -1,4 +1,6 @@
-"""Terminal: answers as lines for people, in colour where there is colour, with brackets where there is none."""
+"""Terminal: answers as lines for people, in colour where there is colour, with brackets where there
+is none.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ from suffice.verbs.contrast import Contrast
 from suffice.verbs.explanation import Explanation
 
 OnProgress = Callable[[float, float, float, tuple[int, ...]], None]
-FLIPS = {"optimal": ("good", "✓"), "found": ("warn", "◐"), "none": ("good", "✓"), "unknown": ("warn", "?")}
+FLIPS = {
+    "optimal": ("good", "✓"),
+    "found": ("warn", "◐"),
+    "none": ("good", "✓"),
+    "unknown": ("warn", "?"),
+}
 BAR = 28  # cells of the live bar
 
 
@@ -33,7 +40,9 @@ def show_explanation(
     model: str = "MODEL",
     files: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """The label, the marked text, what was proved in plain words, why each word is there, and what stands behind it."""
+    """The label, the marked text, what was proved in plain words, why each word is there, and what
+    stands behind it.
+    """
     tone, sign, word = phrases.badge(result)
     layout.show_text(console, result.label, phrases.sure(prediction), result.text, result.positions)
     layout.show_verdict(console, tone, sign, phrases.headline(result), f": {word}.")
@@ -60,7 +69,9 @@ def show_contrast(console: Console, result: Contrast) -> None:
     tone, sign = FLIPS[result.status]
     sure = result.status not in ("optimal", "none") or result.authority == "proved"
     layout.show_text(console, result.label, "", result.text, result.positions)
-    tone, sign = ("warn", "–") if "nothing" in result.meta else (tone, sign) if sure else ("warn", "◐")
+    tone, sign = (
+        ("warn", "–") if "nothing" in result.meta else (tone, sign) if sure else ("warn", "◐")
+    )
     layout.show_verdict(console, tone, sign, result.sentence())
     facts = layout.evidence(result.certificate, result.meta)
     layout.show_foot(console, result, facts, guarantee.about_substitutes(result.meta))
@@ -70,13 +81,17 @@ def show_contrast(console: Console, result: Contrast) -> None:
 
 
 class Bounds:
-    """The live line: lower and upper bound, what `more` says, and the time since it was made, which goes on."""
+    """The live line: lower and upper bound, what `more` says, and the time since it was made, which
+    goes on.
+    """
 
     def __init__(self, more: Callable[[], str] | None = None) -> None:
         self.more = more or (lambda: "")
         self.started = time.monotonic()
         self.spinner = Spinner("dots", style="cyan")
-        self.lower, self.upper, self.whole = 0.0, 0.0, 0.0
+        self.lower = 0.0
+        self.upper = 0.0
+        self.whole = 0.0
         self.words: int | None = None
 
     def report(self, lower: float, upper: float, elapsed: float, words: tuple[int, ...]) -> None:
@@ -98,8 +113,11 @@ class Bounds:
     def _bar(self) -> Line:
         """Proved needed, still open, proved free."""
         scale = BAR / self.whole if self.whole else 0.0
-        low, high = round(self.lower * scale), round(self.upper * scale)
-        return Line.assemble(("━" * low, "blue"), ("╌" * (high - low), "yellow"), (" " * (BAR - high), ""))
+        low = round(self.lower * scale)
+        high = round(self.upper * scale)
+        return Line.assemble(
+            ("━" * low, "blue"), ("╌" * (high - low), "yellow"), (" " * (BAR - high), "")
+        )
 
     def __rich__(self) -> Table:
         self.spinner.update(text=self.line())
@@ -110,7 +128,9 @@ class Bounds:
 
 @contextmanager
 def live(console: Console, more: Callable[[], str] | None = None) -> Iterator[OnProgress | None]:
-    """A line with both bounds, and `more`, while a search runs; nothing at all where there is no terminal."""
+    """A line with both bounds, and `more`, while a search runs; nothing at all where there is no
+    terminal.
+    """
     if not console.is_terminal:
         yield None
         return
@@ -134,12 +154,22 @@ def show_models(console: Console, models: Sequence[tuple[str, Mapping[str, Any]]
     for name, facts in models:
         accuracy = facts["meta"].get("accuracy", {}).get("test")
         good = "" if accuracy is None else f", right on {accuracy:.1%} of its test texts"
-        sizes = f"reads {facts['length']} words, knows {facts['vocabulary']:,}; {facts['weights']:,} weights"
+        sizes = (
+            f"reads {facts['length']} words, knows {facts['vocabulary']:,}; {facts['weights']:,} "
+            "weights"
+        )
         say(console, Line.assemble((name, "bold"), f"  {phrases.TITLES.get(name, '')}"))
-        say(console, f"says {', '.join(facts['labels'])}; {sizes}{good}", "dim", margin=layout.DEEPER)
+        say(
+            console,
+            f"says {', '.join(facts['labels'])}; {sizes}{good}",
+            "dim",
+            margin=layout.DEEPER,
+        )
 
 
-def show_words(console: Console, word: str, found: Mapping[str, Sequence[str]], unknown: bool = False) -> None:
+def show_words(
+    console: Console, word: str, found: Mapping[str, Sequence[str]], unknown: bool = False
+) -> None:
     """What a word may become, a line for each set that has something to say."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)

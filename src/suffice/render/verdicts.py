@@ -1,16 +1,18 @@
-"""Verdicts: the answers of contrast, bias and profile in a few words, for the reports and the page."""
+"""Verdicts: the answers of contrast, bias and profile in a few words, for the reports
+and the page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from suffice.prove.verdict import Witness
 from suffice.render import phrases
 from suffice.verbs.bias import Bias
 from suffice.verbs.contrast import Contrast
 from suffice.verbs.profile import Profile
 from suffice.verbs.wording import authority, named, relied
+from suffice.verify.contract import Witness
 
 FEW = 4  # protected words named in a headline
 # status to tone, sign and words, of the verbs beside explain
@@ -44,7 +46,11 @@ def flip_headline(result: Contrast) -> str:
 def _deed(result: Contrast, count: int) -> str:
     """What so many changed words do: what was asked for, and no more than they do."""
     name = phrases.quoted(result.meta.get("towards", ""))
-    verb, rest = ("turn", f"it into {name}") if result.flip is None or result.won else ("let", f"{name} reach it")
+    verb, rest = (
+        ("turn", f"it into {name}")
+        if result.flip is None or result.won
+        else ("let", f"{name} reach it")
+    )
     verb, rest = (verb, rest) if "towards" in result.meta else ("flip", "it")
     return f"{verb}{'s' if count == 1 else ''} {rest}"
 
@@ -62,7 +68,10 @@ def turned(result: Contrast) -> str:
         return phrases.visible(result.sentence())
     count = len(result.positions)
     which = "this word" if count == 1 else f"these {count} words"
-    return f"Changing {which} {result.aim(phrases.quoted)}; {result.least('change')}.{illustrated(result.flip)}"
+    return (
+        f"Changing {which} {result.aim(phrases.quoted)}; "
+        f"{result.least('change')}.{illustrated(result.flip)}"
+    )
 
 
 def bias_headline(result: Bias) -> str:
@@ -85,13 +94,25 @@ def bias_badge(result: Bias) -> tuple[phrases.Tone, str, str]:
     return BADGES["trivial"] if nothing else _unless_unchecked(result.status, result.meta, "enough")
 
 
-def _unless_unchecked(status: str, meta: Mapping[str, Any], claim: str) -> tuple[phrases.Tone, str, str]:
-    """The badge of a status; not green, and without the word proved, where no checker accepted it."""
+def _unless_unchecked(
+    status: str, meta: Mapping[str, Any], claim: str
+) -> tuple[phrases.Tone, str, str]:
+    """The badge of a status; not green, and without the word proved, where no checker
+    accepted it.
+    """
     tone, sign, words = BADGES[status]
-    by = "proved" if status == "dependent" and meta.get("checked") and not relied(meta) else authority(meta, claim)
+    by = (
+        "proved"
+        if status == "dependent" and meta.get("checked") and not relied(meta)
+        else authority(meta, claim)
+    )
     if "proved" not in words or by == "proved":
         return tone, sign, words
-    return "warn" if tone == "good" else tone, "◐", f"{words.removeprefix('proved').lstrip(': ')}, {by}"
+    return (
+        "warn" if tone == "good" else tone,
+        "◐",
+        f"{words.removeprefix('proved').lstrip(': ')}, {by}",
+    )
 
 
 def growth_headline(result: Profile) -> str:
@@ -112,4 +133,7 @@ def illustrated(flip: Witness) -> str:
     """Whether the words shown are the change itself or only near it."""
     if flip.real:
         return ""
-    return " The words shown are the nearest real ones to where the changed words moved, as an illustration."
+    return (
+        " The words shown are the nearest real ones to where the changed words moved, as an "
+        "illustration."
+    )

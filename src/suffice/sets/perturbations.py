@@ -1,7 +1,9 @@
-"""Perturbation sets: what a user chooses, and the region that each makes of a classifier and a text.
+"""Perturbation sets: what a user chooses, and the region that each makes of a classifier and a
+text.
 
-A Perturbation is an open set: any object with `around`, `narrowed`, `to_dict` and `at_most`. Every set here takes
-`at_most`: no more than so many of the free words change at once (None: any number of them).
+A Perturbation is an open set: any object with `around`, `narrowed`, `to_dict` and `at_most`. Every
+set here takes `at_most`: no more than so many of the free words change at once (None: any number of
+them).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.numbers import double
 from suffice.model.step import LARGEST
 from suffice.model.text import Text, refuse_halves
-from suffice.sets.neighbours import neighbours
+from suffice.sets.nearest import neighbours
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.sets.substitutes import group, groups, in_case_of, substitutes
 
@@ -46,7 +48,9 @@ class Perturbation(Protocol):
         """The region of a text."""
 
     def narrowed(self, classifier: Reader, text: Text) -> Perturbation:
-        """The same set with only what this text can use: a result need not carry a whole thesaurus."""
+        """The same set with only what this text can use: a result need not carry a
+        whole thesaurus.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """The set as plain data, for results and certificates."""
@@ -80,9 +84,13 @@ class _Set:
 
     def __post_init__(self) -> None:
         if self.at_most is not None and (not _whole(self.at_most) or self.at_most < 1):
-            raise InputError(f"at_most must be a whole number of at least 1, or None, not {self.at_most!r}.")
+            raise InputError(
+                f"at_most must be a whole number of at least 1, or None, not {self.at_most!r}."
+            )
         if self.at_most is not None and self.at_most > MOST:
-            raise InputError(f"at_most = {self.at_most} is no limit for any text: give at most {MOST}, or None.")
+            raise InputError(
+                f"at_most = {self.at_most} is no limit for any text: give at most {MOST}, or None."
+            )
 
     def around(self, classifier: Classifier, text: Text) -> Region:
         raise NotImplementedError
@@ -91,7 +99,9 @@ class _Set:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """The set as plain data, for results and certificates; `at_most` only where there is a limit."""
+        """The set as plain data, for results and certificates; `at_most` only where there is a
+        limit.
+        """
         given = {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
         limit = given.pop("at_most")
         return {"kind": self.kind, **given, **({} if limit is None else {"at_most": limit})}
@@ -111,12 +121,19 @@ class EpsilonBall(_Set):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.eps, bool) or not isinstance(self.eps, int | float | np.integer | np.floating):
+        if isinstance(self.eps, bool) or not isinstance(
+            self.eps, int | float | np.integer | np.floating
+        ):
             raise InputError(f"The radius eps must be a number of at least 0, not {self.eps!r}.")
         if not 0 <= self.eps < math.inf:
-            raise InputError(f"The radius eps must be a number of at least 0, not {_shown(self.eps)}.")
+            raise InputError(
+                f"The radius eps must be a number of at least 0, not {_shown(self.eps)}."
+            )
         if double(self.eps) > LARGEST:
-            raise InputError(f"The radius eps = {_shown(self.eps)} is too large to compute with: give at most 2^128.")
+            raise InputError(
+                f"The radius eps = {_shown(self.eps)} is too large to compute with: give at "
+                "most 2^128."
+            )
         if self.p not in (1, 2, math.inf):
             raise InputError(f"The norm must be 1, 2 or inf, not {self.p!r}.")
 
@@ -170,20 +187,29 @@ class Boxes(_Set):
     def around(self, classifier: Classifier, text: Text) -> Region:
         center = classifier.embed(text)
         try:
-            lower, upper = np.asarray(self.lower, dtype=np.float64), np.asarray(self.upper, dtype=np.float64)
+            lower = np.asarray(self.lower, dtype=np.float64)
+            upper = np.asarray(self.upper, dtype=np.float64)
         except (ValueError, TypeError) as error:
-            raise InputError(f"Boxes must be two arrays of numbers of shape {center.shape}.") from error
+            raise InputError(
+                f"Boxes must be two arrays of numbers of shape {center.shape}."
+            ) from error
         except OverflowError as error:
             raise InputError(TOO_LARGE) from error
         if lower.shape != center.shape or upper.shape != center.shape:
-            raise InputError(f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and {upper.shape}.")
+            raise InputError(
+                f"Boxes must be two arrays of shape {center.shape}, not {lower.shape} and "
+                f"{upper.shape}."
+            )
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             raise InputError("Boxes must hold finite numbers only.")
         if max(np.abs(lower).max(initial=0.0), np.abs(upper).max(initial=0.0)) > LARGEST:
             raise InputError(TOO_LARGE)
         outside = ~((lower <= center) & (center <= upper)).all(-1)
         if outside.any():
-            raise InputError(f"The box at position {int(outside.argmax())} does not contain the word's own point.")
+            raise InputError(
+                f"The box at position {int(outside.argmax())} does not contain the word's own "
+                "point."
+            )
         return Box(center, lower, upper)
 
 
@@ -198,12 +224,16 @@ class _Words(_Set):
         raise NotImplementedError
 
     def around(self, classifier: Classifier, text: Text) -> Region:
-        return _choices(classifier, text, self.options(text, Marks(classifier.pad, classifier.unknown)))
+        return _choices(
+            classifier, text, self.options(text, Marks(classifier.pad, classifier.unknown))
+        )
 
 
 @dataclass(frozen=True)
 class Deletion(_Words):
-    """Each word, or nothing in its place (padding where a network has positions: the others do not move up)."""
+    """Each word, or nothing in its place (padding where a network has positions: the others do not
+    move up).
+    """
 
     kind = "deletion"
 
@@ -213,7 +243,9 @@ class Deletion(_Words):
 
 @dataclass(frozen=True)
 class Mask(_Words):
-    """Each word, or a mask in its place: `token`, or what the classifier uses for words it does not know."""
+    """Each word, or a mask in its place: `token`, or what the classifier uses for words it does not
+    know.
+    """
 
     kind = "mask"
 
@@ -240,18 +272,28 @@ class WordSwap(_Words):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.swaps, Mapping):
-            raise InputError(f"Substitutes must be a mapping from a word to a list of words, not {_shown(self.swaps)}.")
+            raise InputError(
+                "Substitutes must be a mapping from a word to a list of words, not "
+                f"{_shown(self.swaps)}."
+            )
         for word, others in self.swaps.items():
             listed = isinstance(others, Sequence) and not isinstance(others, str)
             if not listed or not all(isinstance(other, str) for other in (word, *others)):
-                raise InputError(f"The substitutes of {word!r} must be a list of words, not {_shown(others)}.")
+                raise InputError(
+                    f"The substitutes of {word!r} must be a list of words, not {_shown(others)}."
+                )
             if not all(map(str.strip, others)):
-                raise InputError(f"A substitute of {word!r} is empty: RemoveOrSwap lets words be removed as well.")
+                raise InputError(
+                    f"A substitute of {word!r} is empty: RemoveOrSwap lets words be removed "
+                    "as well."
+                )
             refuse_halves("".join((word, *others)), "set of substitutes")
 
     @cached_property
     def _lower(self) -> Swaps:
-        """Texts are read in lower case: what is listed for Good and GOOD holds for good too, unless good has a list."""
+        """Texts are read in lower case: what is listed for Good and GOOD holds for good too, unless
+        good has a list.
+        """
         found: dict[str, list[str]] = {}
         for word, others in self.swaps.items():
             found.setdefault(word.lower(), []).extend(others)
@@ -259,7 +301,9 @@ class WordSwap(_Words):
 
     def of(self, token: str) -> tuple[str, ...]:
         """The substitutes of one word."""
-        found = self.swaps.get(token, self.swaps.get(token.lower(), self._lower.get(token.lower(), ())))
+        found = self.swaps.get(
+            token, self.swaps.get(token.lower(), self._lower.get(token.lower(), ()))
+        )
         return tuple(dict.fromkeys(other for other in found if other != token))
 
     def options(self, text: Text, marks: Marks) -> list[tuple[str, ...]]:
@@ -274,7 +318,9 @@ class WordSwap(_Words):
 
 @dataclass(frozen=True)
 class RemoveOrSwap(WordSwap):
-    """Each word, nothing in its place, or one of its listed substitutes: Deletion and WordSwap in one."""
+    """Each word, nothing in its place, or one of its listed substitutes: Deletion and WordSwap in
+    one.
+    """
 
     kind = "removal-or-swap"
 
@@ -284,7 +330,8 @@ class RemoveOrSwap(WordSwap):
 
 @dataclass(frozen=True)
 class BundledSubstitutes(_Words):
-    """Each word, nothing in its place, or one of the bundled substitutes that the classifier knows: the default.
+    """Each word, nothing in its place, or one of the bundled substitutes that the classifier knows:
+    the default.
 
     A question turns it into the `RemoveOrSwap` of its text, so that answers show what was allowed.
     """
@@ -312,9 +359,11 @@ class BundledSubstitutes(_Words):
 
 @dataclass(frozen=True)
 class BundledCounterparts(BundledSubstitutes):
-    """Each word, its counterparts in a bundled group (gender, say), or a bundled substitute: for audits.
+    """Each word, its counterparts in a bundled group (gender, say), or a bundled substitute: for
+    audits.
 
-    That a word is missing from a text says nothing of the group that it names, so that none is removed.
+    That a word is missing from a text says nothing of the group that it names, so that none is
+    removed.
     """
 
     kind = "bundled-counterparts"
@@ -333,7 +382,9 @@ class BundledCounterparts(BundledSubstitutes):
 
 
 def for_audits(chosen: Perturbation | None) -> Perturbation:
-    """What is meant where protected words are asked about: *she* has no synonym, but its counterpart is *he*."""
+    """What is meant where protected words are asked about: *she* has no synonym, but its
+    counterpart is *he*.
+    """
     match chosen:
         case None:
             return BundledCounterparts()
@@ -349,18 +400,23 @@ def _exchanged() -> Swaps:
     joined: dict[str, list[str]] = {}
     for table in (*map(group, groups()), substitutes()):
         for word, others in table.items():
-            joined.setdefault(word, []).extend(other for other in others if other not in joined[word])
+            joined.setdefault(word, []).extend(
+                other for other in others if other not in joined[word]
+            )
     return joined
 
 
 def _used(of: Callable[[str], tuple[str, ...]], text: Text) -> Swaps:
-    """What is listed for the words of a text: as they are read and, where only the case differs, as they are written.
+    """What is listed for the words of a text: as they are read and, where only the case differs, as
+    they are written.
 
-    A word without a list is left out, unless another spelling has one, which would be taken for its own.
+    A word without a list is left out, unless another spelling has one, which would be taken for its
+    own.
     """
     found = {token: of(token) for token in dict.fromkeys(text.tokens)}
     for word in text.words:
-        read, written = found[text.tokens[word.position]], of(word.text)
+        read = found[text.tokens[word.position]]
+        written = of(word.text)
         if _as_written(read, written) != read:
             found[word.text] = written
     listed = {word.lower() for word, others in found.items() if others}
@@ -368,7 +424,9 @@ def _used(of: Callable[[str], tuple[str, ...]], text: Text) -> Swaps:
 
 
 def _as_written(read: tuple[str, ...], written: tuple[str, ...]) -> tuple[str, ...]:
-    """The substitutes of a word as it is read, in the spelling that is listed for the word as it is written."""
+    """The substitutes of a word as it is read, in the spelling that is listed for the word as it is
+    written.
+    """
     same = [one.lower() for one in read] == [one.lower() for one in written]
     return written if same else read
 
@@ -376,14 +434,17 @@ def _as_written(read: tuple[str, ...], written: tuple[str, ...]) -> tuple[str, .
 def _choices(classifier: Classifier, text: Text, options: Sequence[Sequence[str]]) -> Choice:
     """A Choice of the word itself and its options; missing options repeat the word's own point."""
     names = tuple(
-        (word, *dict.fromkeys(o for o in extra if o != word)) for word, extra in zip(text.tokens, options, strict=True)
+        (word, *dict.fromkeys(o for o in extra if o != word))
+        for word, extra in zip(text.tokens, options, strict=True)
     )
     most = max(map(len, names))
     rows = [
         [own, *(classifier.index_of(name) for name in group[1:])]
         for own, group in zip(text.indices, names, strict=True)
     ]
-    padded = np.array([row + row[:1] * (most - len(row)) for row in classifier.each_once(rows)], dtype=np.int64)
+    padded = np.array(
+        [row + row[:1] * (most - len(row)) for row in classifier.each_once(rows)], dtype=np.int64
+    )
     return Choice(classifier.embed(text), classifier.table[padded], names)
 
 

@@ -1,6 +1,8 @@
-"""Regions: one set of vectors per position (Box, Ball, Hull or Choice) that answers support, membership, sampling.
+"""Regions: one set of vectors per position (Box, Ball, Hull or Choice) that answers support,
+membership, sampling.
 
-All that bounds need of a region is its support function, the least value of a linear form over each word's set.
+All that bounds need of a region is its support function, the least value of a linear form over each
+word's set.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class Box:
     names: Names = ()
 
     def support(self, rows: Floats) -> Floats:
-        """Least value of rows·v over each position's set: (..., length, dimension) to (..., length)."""
+        """Least value of rows·v over each position's set: (..., length, dimension) to (...,
+        length).
+        """
         return np.asarray(np.where(rows > 0, rows * self.lower, rows * self.upper).sum(-1))
 
     def minimiser(self, rows: Floats) -> Floats:
@@ -38,7 +42,9 @@ class Box:
         return np.where(rows > 0, self.lower, self.upper)
 
     def contains(self, points: Floats) -> Bools:
-        """Whether each vector is in its position's set: (..., length, dimension) to (..., length)."""
+        """Whether each vector is in its position's set: (..., length, dimension) to
+        (..., length).
+        """
         return np.asarray(((self.lower <= points) & (points <= self.upper)).all(-1))
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
@@ -54,7 +60,9 @@ class Box:
         """The displacement of the box's middle from the word, and its radius, rounded outwards."""
         middle = (self.lower / 2 + self.upper / 2) - self.center
         reach = np.maximum(self.upper - self.center - middle, middle - (self.lower - self.center))
-        return middle, np.where(self.lower < self.upper, np.nextafter(reach * (1 + 4 * ROUND), np.inf), 0.0)
+        return middle, np.where(
+            self.lower < self.upper, np.nextafter(reach * (1 + 4 * ROUND), np.inf), 0.0
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +87,9 @@ class Ball:
         size = np.asarray(_norm(points - self.center, self.p))
         inside = size <= self.radius * (1 - 1e-13)
         for place in zip(*np.nonzero(~inside & (size <= self.radius * (1 + 1e-9))), strict=True):
-            inside[place] = _within(points[place], self.center[place[-1]], Fraction(self.radius), self.p)
+            inside[place] = _within(
+                points[place], self.center[place[-1]], Fraction(self.radius), self.p
+            )
         return inside
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
@@ -87,7 +97,9 @@ class Ball:
         if self.p == 1:
             noise *= rng.exponential(size=noise.shape)
         size = _norm(noise, self.p)[..., None]
-        inside = rng.random((*noise.shape[:-1], 1)) ** (1 / noise.shape[-1]) * self.radius * (1 - 1e-12)
+        inside = (
+            rng.random((*noise.shape[:-1], 1)) ** (1 / noise.shape[-1]) * self.radius * (1 - 1e-12)
+        )
         return _moved(self.center, noise / size * inside)
 
     def movable(self) -> Bools:
@@ -101,7 +113,9 @@ class Ball:
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """What Hull and Choice share: the least value of a linear form is at one of `points` (length, m, dimension)."""
+    """What Hull and Choice share: the least value of a linear form is at one of `points` (length,
+    m, dimension).
+    """
 
     center: Floats
     points: Floats

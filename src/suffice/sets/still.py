@@ -1,4 +1,6 @@
-"""Coordinates that only say which word it is, such as whether it is counted: no set of vectors may move them."""
+"""Coordinates that only say which word it is, such as whether it is counted: no set of vectors may
+move them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from suffice.model.network import Bools
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 
 WHY = (
-    "This classifier comes from a network that counts or marks words by what they are, in coordinates beside their "
+    "This classifier comes from a network that counts or marks words by what they are, in "
+    "coordinates beside their "
     "vectors, and the question would move such a coordinate on its own, which no text does"
 )
 
@@ -22,17 +25,24 @@ def still(classifier: Classifier) -> list[int]:
     facts = classifier.meta.get("import")
     given = facts.get("still", ()) if isinstance(facts, Mapping) else ()
     listed = given if isinstance(given, list | tuple) else ()
-    return [place for place in listed if isinstance(place, int) and 0 <= place < classifier.dimension]
+    return [
+        place for place in listed if isinstance(place, int) and 0 <= place < classifier.dimension
+    ]
 
 
 def refuse_moved(classifier: Classifier, region: Region, features: Bools) -> None:
-    """A set that moves one of these coordinates of a word that may change, but by putting another word."""
+    """A set that moves one of these coordinates of a word that may change, but by putting another
+    word.
+    """
     places = still(classifier)
     if not places:
         return
     match region:
         case Ball(radius=radius) if radius > 0:
-            raise InputError(f"{WHY}: use KNNBox or KNNHull, or a set of real words such as Deletion or WordSwap.")
+            raise InputError(
+                f"{WHY}: use KNNBox or KNNHull, or a set of real words such as Deletion or "
+                "WordSwap."
+            )
         case Box(lower=lower, upper=upper):
             moved = (lower < upper)[features][:, places]
         case Hull(points=points):
@@ -41,6 +51,7 @@ def refuse_moved(classifier: Classifier, region: Region, features: Bools) -> Non
             return
     if np.any(moved):
         raise InputError(
-            f"{WHY}: use a set of real words such as Deletion or WordSwap, or boxes without extent in the coordinates "
+            f"{WHY}: use a set of real words such as Deletion or WordSwap, or boxes without "
+            "extent in the coordinates "
             f"{', '.join(map(str, places))}."
         )

@@ -1,4 +1,6 @@
-"""Bundled substitutes: the words that may stand in a word's place, and the groups of words that audits exchange."""
+"""Bundled substitutes: the words that may stand in a word's place, and the groups of words that
+audits exchange.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,11 @@ def groups() -> tuple[str, ...]:
 
 
 def in_case_of(word: str, other: str) -> str:
-    """A substitute in the case of the word that it replaces: Sarah, Fatima; HER, HIS; Old, Middle-aged.
+    """A substitute in the case of the word that it replaces: Sarah, Fatima; HER, HIS; Old,
+    Middle-aged.
 
-    A single capital is the first letter of a word (A), not a word in capitals. Where every part of a joined word has
-    a capital, every part of the substitute takes one.
+    A single capital is the first letter of a word (A), not a word in capitals. Where every part of
+    a joined word has a capital, every part of the substitute takes one.
     """
     if word == word.lower():
         return other
@@ -59,14 +62,18 @@ def _capital(word: str) -> str:
 
 
 def like_group(word: str) -> str:
-    """The group whose name a word that stands in no table is written like: a slip, probably; else nothing."""
+    """The group whose name a word that stands in no table is written like: a slip, probably; else
+    nothing.
+    """
     if any(word.lower() in table for table in (*map(group, groups()), substitutes())):
         return ""
     return next(iter(difflib.get_close_matches(word.lower(), groups(), 1, ALIKE)), "")
 
 
 def read(file: Path) -> Table:
-    """A table with one word a line, a tab, and its substitutes with commas between; lines with # are remarks."""
+    """A table with one word a line, a tab, and its substitutes with commas between; lines with #
+    are remarks.
+    """
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return MappingProxyType({word: tuple(others.split(",")) for word, others in rows})

@@ -1,7 +1,7 @@
 """The table of perturbation sets: everything that a front must know of a set, said once per set.
 
-The command line, the API's document, the page, the sentences for people and `profile` read it. A new set is a class in
-`perturbations`, a row here and a rule in the checker.
+The command line, the API's document, the page, the sentences for people and `profile` read it. A
+new set is a class in `perturbations`, a row here and a rule in the checker.
 """
 
 from __future__ import annotations
@@ -31,9 +31,16 @@ Schema: TypeAlias = dict[str, Any]
 
 WHOLE: Schema = {"type": "integer", "minimum": 0}
 RADIUS: Schema = {"type": "number", "minimum": 0}
-SWAPS: Schema = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
+SWAPS: Schema = {
+    "type": "object",
+    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+}
 VECTORS: Schema = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
-LIMIT: Schema = {"type": "integer", "minimum": 1, "description": "No more than so many free words change at once."}
+LIMIT: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "No more than so many free words change at once.",
+}
 
 
 def _norm(p: float | str) -> str:
@@ -42,7 +49,9 @@ def _norm(p: float | str) -> str:
 
 @dataclass(frozen=True)
 class Flag:
-    """How a set is named on the command line: its option, and what argparse needs to know of the option."""
+    """How a set is named on the command line: its option, and what argparse needs to know of the
+    option.
+    """
 
     name: str
     takes: Mapping[str, Any]
@@ -59,7 +68,9 @@ class Kind:
     grows: str | None = None  # the field that makes the sets larger, one inside the other
     words: bool = False  # real words: can be asked of any classifier
     removes: bool = False  # a word may go, or leave its place empty
-    may: str = ""  # what a menu says after "A free word may"; empty where there is none to choose it from
+    may: str = (
+        ""  # what a menu says after "A free word may"; empty where there is none to choose it from
+    )
 
     @property
     def name(self) -> str:
@@ -69,7 +80,10 @@ class Kind:
 
 def _swapped(data: Mapping[str, Any]) -> str:
     count = len({word.lower() for word, others in data["swaps"].items() if others})
-    return f"one of its substitutes ({count} {'word of the text has' if count == 1 else 'words of the text have'} some)"
+    return (
+        f"one of its substitutes ({count} "
+        f"{'word of the text has' if count == 1 else 'words of the text have'} some)"
+    )
 
 
 def _removed_or_swapped(data: Mapping[str, Any]) -> str:
@@ -95,7 +109,10 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         BundledCounterparts,
         {},
-        lambda data: "A free word may become its counterpart in a bundled group, or one of its bundled substitutes.",
+        lambda data: (
+            "A free word may become its counterpart in a bundled group, or one of its bundled "
+            "substitutes."
+        ),
         words=True,
         removes=True,
     ),
@@ -111,7 +128,10 @@ KINDS: tuple[Kind, ...] = (
         Deletion,
         {},
         lambda data: "A free word may be removed.",
-        Flag("--deletion", {"action": "store_true", "help": "a free word may be removed (in networks: blanked)"}),
+        Flag(
+            "--deletion",
+            {"action": "store_true", "help": "a free word may be removed (in networks: blanked)"},
+        ),
         words=True,
         removes=True,
         may="be left out",
@@ -120,7 +140,10 @@ KINDS: tuple[Kind, ...] = (
         WordSwap,
         {"swaps": SWAPS},
         lambda data: f"A free word may become {_swapped(data)}.",
-        Flag("--swaps", {"metavar": "FILE", "help": "JSON: word to list of substitutes; with --deletion: both"}),
+        Flag(
+            "--swaps",
+            {"metavar": "FILE", "help": "JSON: word to list of substitutes; with --deletion: both"},
+        ),
         words=True,
         may="become a listed word",
     ),
@@ -128,7 +151,10 @@ KINDS: tuple[Kind, ...] = (
         Mask,
         {"token": {"type": ["string", "null"]}},
         _masked,
-        Flag("--mask", {"nargs": "?", "const": "", "metavar": "TOKEN", "help": "a free word may be masked"}),
+        Flag(
+            "--mask",
+            {"nargs": "?", "const": "", "metavar": "TOKEN", "help": "a free word may be masked"},
+        ),
         words=True,
         may="be masked",
     ),
@@ -136,7 +162,8 @@ KINDS: tuple[Kind, ...] = (
         KNNBox,
         {"k": WHOLE},
         lambda data: (
-            f"A free word may move anywhere in the smallest box around its embedding and its {data['k']} nearest words."
+            "A free word may move anywhere in the smallest box around its embedding and its "
+            f"{data['k']} nearest words."
         ),
         Flag("--knn-box", {"type": int, "metavar": "K", "help": "box around the K nearest words"}),
         grows="k",
@@ -145,8 +172,13 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         KNNHull,
         {"k": WHOLE},
-        lambda data: f"A free word may become any mixture of itself and its {data['k']} nearest words.",
-        Flag("--knn-hull", {"type": int, "metavar": "K", "help": "convex hull of the K nearest words"}),
+        lambda data: (
+            f"A free word may become any mixture of itself and its {data['k']} nearest words."
+        ),
+        Flag(
+            "--knn-hull",
+            {"type": int, "metavar": "K", "help": "convex hull of the K nearest words"},
+        ),
         grows="k",
         may="blend with its nearest words",
     ),
@@ -154,9 +186,13 @@ KINDS: tuple[Kind, ...] = (
         EpsilonBall,
         {"eps": RADIUS, "p": {"enum": [1, 2, "inf"], "default": "inf"}},
         lambda data: (
-            f"A free word's embedding may move by at most {exactly(data['eps'])} in the {_norm(data['p'])}-norm."
+            f"A free word's embedding may move by at most {exactly(data['eps'])} in the "
+            f"{_norm(data['p'])}-norm."
         ),
-        Flag("--eps", {"type": float, "metavar": "E", "help": "ball of radius E around the embedding"}),
+        Flag(
+            "--eps",
+            {"type": float, "metavar": "E", "help": "ball of radius E around the embedding"},
+        ),
         grows="eps",
         may="move by a distance",
     ),
@@ -173,11 +209,20 @@ def from_dict(data: Any) -> Perturbation:
     """The set that `to_dict` described."""
     kind = BY_NAME.get(str(data.get("kind"))) if isinstance(data, Mapping) else None
     if kind is None:
-        raise InputError(f"{_short(data)} does not describe a perturbation set: `kind` is one of {', '.join(BY_NAME)}.")
+        raise InputError(
+            f"{_short(data)} does not describe a perturbation set: `kind` is one of "
+            f"{', '.join(BY_NAME)}."
+        )
     extra = data.keys() - kind.schema.keys() - {"kind", "at_most"}
-    missing = {name for name, schema in kind.schema.items() if "default" not in schema} - data.keys() - {"token"}
+    missing = (
+        {name for name, schema in kind.schema.items() if "default" not in schema}
+        - data.keys()
+        - {"token"}
+    )
     if extra or missing:
-        raise InputError(f"A set of kind {kind.name!r} has the fields {', '.join(kind.schema) or 'none'}.")
+        raise InputError(
+            f"A set of kind {kind.name!r} has the fields {', '.join(kind.schema) or 'none'}."
+        )
     given = {name: _numeric(data[name]) for name in kind.schema if name in data}
     made: Callable[..., Perturbation] = kind.make
     return made(**given, at_most=data.get("at_most"))
@@ -190,7 +235,8 @@ def _numeric(value: Any) -> Any:
 def sentence(data: Mapping[str, Any], blanks: bool = False) -> str:
     """What a free word may become, in one sentence, from the set as plain data.
 
-    `blanks` says that what is removed leaves its place empty, as in a network to which places matter.
+    `blanks` says that what is removed leaves its place empty, as in a network to which places
+    matter.
     """
     kind = BY_NAME.get(data.get("kind", ""))
     if kind is None:
@@ -202,7 +248,9 @@ def sentence(data: Mapping[str, Any], blanks: bool = False) -> str:
 
 def in_general(data: Mapping[str, Any], blanks: bool = False) -> str:
     """What a protected word may become, in whatever text."""
-    return sentence(data, blanks).replace("free word", "protected word").replace(" of the text ", " ")
+    return (
+        sentence(data, blanks).replace("free word", "protected word").replace(" of the text ", " ")
+    )
 
 
 def limit_sentence(data: Mapping[str, Any]) -> str:
@@ -217,7 +265,9 @@ def limit_sentence(data: Mapping[str, Any]) -> str:
 
 
 def command_options(data: Mapping[str, Any]) -> list[str]:
-    """The options that name a set on the command line; files of substitutes are called swaps.json."""
+    """The options that name a set on the command line; files of substitutes are called
+    swaps.json.
+    """
     limit = [] if data.get("at_most") is None else ["--at-most", str(data["at_most"])]
     match dict(data):
         case {"kind": "removal-or-swap"}:
@@ -238,7 +288,9 @@ def command_options(data: Mapping[str, Any]) -> list[str]:
 
 
 def menu() -> list[dict[str, Any]]:
-    """The sets that a person may choose from: what a free word may do, and the fields to fill in."""
+    """The sets that a person may choose from: what a free word may do, and the fields
+    to fill in.
+    """
     return [
         {"kind": kind.name, "may": kind.may, "fields": dict(kind.schema), "grows": kind.grows}
         for kind in KINDS
@@ -252,9 +304,17 @@ def schema() -> Schema:
 
 
 def _alternative(kind: Kind) -> Schema:
-    required = ["kind", *(name for name in kind.schema if "default" not in kind.schema[name] and name != "token")]
+    required = [
+        "kind",
+        *(name for name in kind.schema if "default" not in kind.schema[name] and name != "token"),
+    ]
     properties = {"kind": {"const": kind.name}, **kind.schema, "at_most": LIMIT}
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
 def _short(value: Any) -> str:

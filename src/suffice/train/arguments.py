@@ -39,16 +39,41 @@ def _add_shape(add: Callable[..., Any], plain: Recipe) -> None:
         default=plain.kind,
         help="fully connected, or a convolution over a grid of words",
     )
-    add("--length", type=int, default=plain.length, help="words the classifier sees (default %(default)s)")
-    add("--dimension", type=int, default=plain.dimension, help="size of the embedding (default %(default)s)")
-    add("--hidden", type=_sizes, default=plain.hidden, metavar="N,N", help="hidden sizes (default 32,16)")
+    add(
+        "--length",
+        type=int,
+        default=plain.length,
+        help="words the classifier sees (default %(default)s)",
+    )
+    add(
+        "--dimension",
+        type=int,
+        default=plain.dimension,
+        help="size of the embedding (default %(default)s)",
+    )
+    add(
+        "--hidden",
+        type=_sizes,
+        default=plain.hidden,
+        metavar="N,N",
+        help="hidden sizes (default 32,16)",
+    )
     add("--filters", type=int, default=plain.filters, help="cnn: filters (default %(default)s)")
-    add("--window", type=int, default=plain.window, help="cnn: side of a filter (default %(default)s)")
+    add(
+        "--window",
+        type=int,
+        default=plain.window,
+        help="cnn: side of a filter (default %(default)s)",
+    )
 
 
 def _add_learning(add: Callable[..., Any], plain: Recipe) -> None:
     """How it learns."""
-    add("--epochs", type=int, help=f"times over the data (default {EPOCHS}, more where rows are few)")
+    add(
+        "--epochs",
+        type=int,
+        help=f"times over the data (default {EPOCHS}, more where rows are few)",
+    )
     add(
         "--seed",
         type=int,
@@ -67,21 +92,37 @@ def _add_learning(add: Callable[..., Any], plain: Recipe) -> None:
         default=plain.noise,
         help="how much embeddings are shaken (default %(default)s)",
     )
-    add("--no-shift", dest="shift", action="store_false", help="texts always start at the first position")
-    add("--words", type=int, default=plain.words, help="most words in the vocabulary (default %(default)s)")
+    add(
+        "--no-shift",
+        dest="shift",
+        action="store_false",
+        help="texts always start at the first position",
+    )
+    add(
+        "--words",
+        type=int,
+        default=plain.words,
+        help="most words in the vocabulary (default %(default)s)",
+    )
     add(
         "--robust",
         default=plain.robust,
         metavar="EPS|knn:K[:SHARE]",
-        help="also learn the worst case over boxes of radius EPS around the words, or around the K nearest words, as "
-        f"this share of the loss (default {robustly.SHARE:g}): explanations get shorter, with a large share at some "
+        help="also learn the worst case over boxes of radius EPS around the words, or around the K "
+        "nearest words, as "
+        f"this share of the loss (default {robustly.SHARE:g}): explanations get shorter, with "
+        "a large share at some "
         "accuracy",
     )
 
 
 def _add_rows(add: Callable[..., Any]) -> None:
     """More rows, and what labels are called."""
-    add("--more", metavar="FILE", help="more rows with these labels, of which only the words are learned")
+    add(
+        "--more",
+        metavar="FILE",
+        help="more rows with these labels, of which only the words are learned",
+    )
     add("--dev", metavar="FILE", help="rows to choose the epoch by (default: a tenth of DATA)")
     add(
         "--test",

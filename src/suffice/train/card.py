@@ -40,14 +40,19 @@ def shape(classifier: Classifier, recipe: Recipe) -> str:
     if recipe.kind == "fc":
         return f"{classifier.network.inputs}-{sizes}"
     rows, columns = recipe.grid
-    return f"{rows}×{columns} grid, {recipe.filters} filters {recipe.window}×{recipe.window}, dense {sizes}"
+    return (
+        f"{rows}×{columns} grid, {recipe.filters} filters {recipe.window}×{recipe.window}, dense "
+        f"{sizes}"
+    )
 
 
 def weights(classifier: Classifier, recipe: Recipe) -> int:
     """Weights and biases that were trained, the embedding not counted."""
     shared = recipe.filters * (recipe.dimension * recipe.window**2 + 1)
     steps = classifier.network.steps[recipe.kind == "cnn" :]
-    return sum(step.dense().size + step.bias.size for step in steps) + (shared if recipe.kind == "cnn" else 0)
+    return sum(step.dense().size + step.bias.size for step in steps) + (
+        shared if recipe.kind == "cnn" else 0
+    )
 
 
 def model_card(trained: Trained, recipe: Recipe, args: argparse.Namespace) -> str:
@@ -65,7 +70,9 @@ def model_card(trained: Trained, recipe: Recipe, args: argparse.Namespace) -> st
         dimension=recipe.dimension,
         words=len(classifier.vocabulary),
         digest=classifier.digest,
-        rows="\n".join(f"| {n} | {counts[n]:,} | {value:.4f} |" for n, value in trained.accuracies.items()),
+        rows="\n".join(
+            f"| {n} | {counts[n]:,} | {value:.4f} |" for n, value in trained.accuracies.items()
+        ),
         command=_command(args),
     )
 

@@ -17,7 +17,9 @@ from suffice.train.recipe import Recipe
 
 
 def run_train(args: argparse.Namespace) -> tuple[str, str]:
-    """`suffice train`: read, train under a progress bar, save; what came of it, and the command to try next."""
+    """`suffice train`: read, train under a progress bar, save; what came of it, and the command to
+    try next.
+    """
     recipe = Recipe(**{name: getattr(args, name) for name in Recipe.__slots__})
     _check_free(Path(args.out), args.force)
     needs_torch()  # a missing extra is said before the files are read
@@ -35,7 +37,9 @@ def run_train(args: argparse.Namespace) -> tuple[str, str]:
     kept = card.exists()
     if not kept:
         card.write_text(model_card(trained, recipe, args), encoding="utf-8", newline="\n")
-    shares = ", ".join(f"{value:.1%} of the rows in {name}" for name, value in trained.accuracies.items())
+    shares = ", ".join(
+        f"{value:.1%} of the rows in {name}" for name, value in trained.accuracies.items()
+    )
     before = ", whose README.md was there before and is as it was" if kept else ""
     next_command = f"suffice explain TEXT --model {shlex.quote(args.out)}"
     return f"Right on {shares}. Saved in {args.out}{before}. Try", next_command
@@ -45,14 +49,20 @@ def _check_free(folder: Path, force: bool) -> None:
     """Never over what is there, before any work is done."""
     if force or not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    raise InputError(f"{str(folder)!r} is there already: name another folder, or write over it with --force.")
+    raise InputError(
+        f"{str(folder)!r} is there already: name another folder, or write over it with --force."
+    )
 
 
 def _with_bar(data: Data, recipe: Recipe) -> Trained:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("training", total=BAG_EPOCHS + recipe.epochs_over(len(data.train)))
-        return train(data, recipe, lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}"))
+        return train(
+            data,
+            recipe,
+            lambda dev: progress.update(bar, advance=1, description=f"training, dev {dev:.3f}"),
+        )
 
 
 def _stem(path: str) -> str:

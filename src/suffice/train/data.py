@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from suffice.errors import InputError
 from suffice.model import text as texts
 
-PAD, UNKNOWN = "<PAD>", "<UNK>"
+PAD = "<PAD>"
+UNKNOWN = "<UNK>"
 
 
 class Example(NamedTuple):
@@ -29,7 +30,9 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Data:
-    """Rows to train on, to choose the epoch by and to report on, and more rows for the embedding alone."""
+    """Rows to train on, to choose the epoch by and to report on, and more rows for the embedding
+    alone.
+    """
 
     train: Sequence[Example]
     dev: Sequence[Example]
@@ -54,7 +57,9 @@ def read_rows(path: str | Path) -> list[Example]:
 def _parse(reader: csv.DictReader[str], path: str) -> list[Example]:
     header = list(reader.fieldnames or ())
     if not header.count("text") == header.count("label") == 1:
-        raise InputError(f"The file {path!r} needs the header text,label; found {','.join(header)!r}.")
+        raise InputError(
+            f"The file {path!r} needs the header text,label; found {','.join(header)!r}."
+        )
     rows = []
     for fields in reader:
         if not fields["text"] or not fields["label"] or None in fields:
@@ -71,14 +76,20 @@ def prepare(
     labels: Sequence[str] = (),
     seed: int = 0,
 ) -> Data:
-    """Name the labels, split a tenth off as dev if none is given, learn from no row seen in dev or test."""
+    """Name the labels, split a tenth off as dev if none is given, learn from no row seen in dev or
+    test.
+    """
     names = _label_names({row.label for row in train}, labels)
-    named = {name: name for name in names} | ({str(i): name for i, name in enumerate(names)} if labels else {})
+    named = {name: name for name in names} | (
+        {str(i): name for i, name in enumerate(names)} if labels else {}
+    )
     rest, chosen = (train, dev) if dev else _split(train, seed)
     held = {_key(row) for rows in (chosen, *(tests or {}).values()) for row in rows}
     kept = [row for row in rest if _key(row) not in held]
     if not kept or not chosen:
-        raise InputError("There are too few rows: training needs some that are in neither dev nor test.")
+        raise InputError(
+            "There are too few rows: training needs some that are in neither dev nor test."
+        )
     return Data(
         train=_relabel(kept, named),
         dev=_relabel(chosen, named),
@@ -120,7 +131,9 @@ def tokens(text: str) -> list[str]:
 
 
 def vocabulary(rows: Iterable[Example], most: int) -> list[str]:
-    """The most frequent words that occur at least twice; a word seen once teaches only the unknown word."""
+    """The most frequent words that occur at least twice; a word seen once teaches only the unknown
+    word.
+    """
     counts = Counter(token for row in rows for token in tokens(row.text))
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     return [PAD, UNKNOWN, *(word for word in ranked if counts[word] > 1)][: most + 2]
@@ -142,5 +155,8 @@ def pieces(rows: Iterable[Example], length: int) -> list[Example]:
     found = []
     for row in rows:
         words = tokens(row.text)
-        found += [Example(" ".join(words[i : i + length]), row.label) for i in range(0, len(words), length)]
+        found += [
+            Example(" ".join(words[i : i + length]), row.label)
+            for i in range(0, len(words), length)
+        ]
     return found

@@ -1,10 +1,12 @@
-"""Train small classifiers that can be explained with proof: fc and cnn, the embedding learned with the task.
+"""Train small classifiers that can be explained with proof: fc and cnn, the embedding learned with
+the task.
 
-Four things make a network with its own weights for every position learn from little text. The embedding
-starts from a bag of words, learned first, and from other texts too where they are given; every text is set at
-a random place of the window; words are hidden at random behind <UNK>; and embedded points are shaken. With
-`robust` the worst case over boxes around the words is learned as well (see robust.py). The
-weights kept are a moving average, after the epoch that is best on dev. No text of dev or test is trained on.
+Four things make a network with its own weights for every position learn from little text. The
+embedding starts from a bag of words, learned first, and from other texts too where they are given;
+every text is set at a random place of the window; words are hidden at random behind <UNK>; and
+embedded points are shaken. With `robust` the worst case over boxes around the words is learned as
+well (see robust.py). The weights kept are a moving average, after the epoch that is best on dev. No
+text of dev or test is trained on.
 """
 
 from __future__ import annotations
@@ -29,8 +31,11 @@ from suffice.train.recipe import Recipe, batch_of, steps_of
 Tensor: TypeAlias = Any  # torch is optional, so its types are not known here
 OnEpoch: TypeAlias = Callable[[float], None]
 
-RATE, DECAY, INERTIA = 3e-3, 1e-4, 0.998
-BAG_EPOCHS, BAG_RATE = 2, 1e-2
+RATE = 3e-3
+DECAY = 1e-4
+INERTIA = 0.998
+BAG_EPOCHS = 2
+BAG_RATE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,11 @@ class Trained:
 
 
 def train(data: Data, recipe: Recipe, on_epoch: OnEpoch | None = None) -> Trained:
-    """Train by `recipe`; `on_epoch` hears the accuracy on dev after every epoch, BAG_EPOCHS of them first."""
-    torch, tell = needs_torch(), on_epoch or (lambda accuracy: None)
+    """Train by `recipe`; `on_epoch` hears the accuracy on dev after every epoch, BAG_EPOCHS of them
+    first.
+    """
+    torch = needs_torch()
+    tell = on_epoch or (lambda accuracy: None)
     words = vocabulary([*data.train, *data.more], recipe.words)
     lookup = {word: index for index, word in enumerate(words)}
     with _deterministic(torch, recipe.seed):
@@ -83,7 +91,8 @@ def needs_torch() -> Any:
 @contextmanager
 def _deterministic(torch: Any, seed: int) -> Iterator[None]:
     """One thread, deterministic algorithms and a seeded generator; all as before afterwards."""
-    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    threads = torch.get_num_threads()
+    strict = torch.are_deterministic_algorithms_enabled()
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -96,7 +105,11 @@ def _deterministic(torch: Any, seed: int) -> Iterator[None]:
 
 
 def _tensors(
-    torch: Any, rows: Sequence[Example], labels: Sequence[str], lookup: Mapping[str, int], length: int
+    torch: Any,
+    rows: Sequence[Example],
+    labels: Sequence[str],
+    lookup: Mapping[str, int],
+    length: int,
 ) -> tuple[Tensor, Tensor]:
     classes = torch.tensor([labels.index(row.label) for row in rows])
     return torch.from_numpy(encode(rows, lookup, length)), classes
@@ -114,7 +127,9 @@ class _Model:
         return [self.table, *self.body.parameters()]
 
     def scores(self, numbers: Tensor, noise: float = 0.0) -> Tensor:
-        """The outputs for word numbers (n, length), the embedded words shaken by `noise`; padding is zero."""
+        """The outputs for word numbers (n, length), the embedded words shaken by `noise`; padding
+        is zero.
+        """
         points = self.table[numbers]
         if noise:
             points = points + noise * points.new_empty(points.shape).normal_()
@@ -128,7 +143,9 @@ class _Model:
 def _bag(torch: Any, table: Tensor, classes: int, recipe: Recipe) -> _Model:
     """A linear model of the sum of the words."""
     body = torch.nn.Linear(recipe.dimension, classes)
-    return _Model(table.requires_grad_(), lambda points: points.sum(1) / math.sqrt(recipe.length), body)
+    return _Model(
+        table.requires_grad_(), lambda points: points.sum(1) / math.sqrt(recipe.length), body
+    )
 
 
 def _model(torch: Any, table: Tensor, classes: int, recipe: Recipe) -> _Model:
@@ -137,15 +154,23 @@ def _model(torch: Any, table: Tensor, classes: int, recipe: Recipe) -> _Model:
     if recipe.kind == "fc":
         return _Model(table.requires_grad_(), lambda points: points.flatten(1), body)
     shape = (recipe.dimension, *recipe.grid)
-    return _Model(table.requires_grad_(), lambda points: points.transpose(1, 2).unflatten(2, shape[1:]), body)
+    return _Model(
+        table.requires_grad_(), lambda points: points.transpose(1, 2).unflatten(2, shape[1:]), body
+    )
 
 
 def _layers(nn: Any, classes: int, recipe: Recipe) -> list[Any]:
-    """Torch layers: for cnn a convolution over the grid first, then dense layers with relus between."""
+    """Torch layers: for cnn a convolution over the grid first, then dense layers with relus
+    between.
+    """
     stack: list[Any] = []
     width = recipe.length * recipe.dimension
     if recipe.kind == "cnn":
-        stack = [nn.Conv2d(recipe.dimension, recipe.filters, recipe.window), nn.ReLU(), nn.Flatten()]
+        stack = [
+            nn.Conv2d(recipe.dimension, recipe.filters, recipe.window),
+            nn.ReLU(),
+            nn.Flatten(),
+        ]
         width = recipe.filters * math.prod(side - recipe.window + 1 for side in recipe.grid)
     for size in recipe.hidden:
         stack += [nn.Linear(width, size), nn.ReLU()]
@@ -165,16 +190,20 @@ def _fit(
 ) -> _Model:
     """Train all epochs; the averaged model after the epoch that is best on dev."""
     average = copy.deepcopy(model)
-    best, reached = average, -1.0
+    best = average
+    reached = -1.0
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
     paces = _paces(rate, epochs * steps_of(len(train[0])))
-    robust = robustly.parse(recipe.robust) if isinstance(model.body, torch.nn.Sequential) else None  # not the bag
+    robust = (
+        robustly.parse(recipe.robust) if isinstance(model.body, torch.nn.Sequential) else None
+    )  # not the bag
     for epoch in range(1, epochs + 1):
         _epoch(torch, optimizer, model, average, train, recipe, paces, robust)
         accuracy = average.accuracy(torch, *dev)
         early = robust is not None and epoch < epochs and not robustly.settled(epoch / epochs)
         if accuracy > reached and not early:
-            best, reached = copy.deepcopy(average), accuracy
+            best = copy.deepcopy(average)
+            reached = accuracy
         on_epoch(accuracy)
     return best
 
@@ -188,7 +217,9 @@ class _Pace(NamedTuple):
 
 
 def _paces(rate: float, steps: int) -> Iterator[_Pace]:
-    """For every step its pace: the rate goes up within a tenth of the steps and then down to zero."""
+    """For every step its pace: the rate goes up within a tenth of the steps and then
+    down to zero.
+    """
     warm = min(200, steps // 10 + 1)
     for step in range(steps):
         slower = rate * min(1, (step + 1) / warm) * (1 - step / steps)
@@ -235,7 +266,9 @@ def _shift(torch: Any, numbers: Tensor) -> Tensor:
     room = (numbers == 0).sum(1)
     start = (torch.rand(len(numbers)) * (room + 1)).long()
     source = torch.arange(numbers.shape[1]) - start.unsqueeze(1)
-    return torch.where(source >= 0, numbers.gather(1, source.clamp(min=0)), torch.zeros_like(numbers))
+    return torch.where(
+        source >= 0, numbers.gather(1, source.clamp(min=0)), torch.zeros_like(numbers)
+    )
 
 
 def _follow(torch: Any, average: _Model, model: _Model, inertia: float) -> None:
@@ -268,7 +301,9 @@ def _network(model: _Model, recipe: Recipe) -> Network:
 
 
 def _measured(classifier: Classifier, data: Data, recipe: Recipe) -> Trained:
-    """Accuracies of the classifier itself, in float64, not of the torch model; noted in its meta."""
+    """Accuracies of the classifier itself, in float64, not of the torch model; noted in
+    its meta.
+    """
     parts = {"train": data.train, "dev": data.dev, **data.tests}
     accuracies = {name: accuracy(classifier, rows) for name, rows in parts.items()}
     meta = {

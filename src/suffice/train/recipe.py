@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from suffice.errors import InputError
 from suffice.train import robust as robustly
 
-EPOCHS, STEPS = 10, 2_500  # at least, where the recipe does not say how often to go over the data
+# at least, where the recipe does not say how often to go over the data
+EPOCHS = 10
+STEPS = 2_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,14 @@ class Recipe:
             *self.hidden,
         )
         if min(counts) < 1:
-            raise InputError("Length, dimension, hidden sizes, filters, window, epochs and words must be at least 1.")
+            raise InputError(
+                "Length, dimension, hidden sizes, filters, window, epochs and words must be "
+                "at least 1."
+            )
         if not (0 <= self.drop < 1 and 0 <= self.noise < math.inf):
-            raise InputError("The share of dropped words must be in [0, 1) and the noise must not be negative.")
+            raise InputError(
+                "The share of dropped words must be in [0, 1) and the noise must not be negative."
+            )
         if self.kind == "cnn" and min(self.grid) < self.window:
             rows, columns = self.grid
             raise InputError(
@@ -54,7 +61,9 @@ class Recipe:
             )
 
     def epochs_over(self, rows: int) -> int:
-        """How often to go over so many rows: more often where there are few, or next to nothing would be learned."""
+        """How often to go over so many rows: more often where there are few, or next to nothing
+        would be learned.
+        """
         return self.epochs or max(EPOCHS, math.ceil(STEPS / steps_of(rows)))
 
     @property

@@ -1,10 +1,12 @@
-"""Robust training: the worst case over a box around every word, by interval bounds, mixed into the loss.
+"""Robust training: the worst case over a box around every word, by interval bounds, mixed into the
+loss.
 
-The box of a word has radius EPS around its vector (`eps:0.05`) or is the smallest around its K nearest words
-(`knn:10`), as in the explanations; a third part is the share of the loss that the worst case gets (`knn:10:0.5`). A
-small share cost no accuracy that we could measure on SST, but some on TREC; a large one does everywhere
-(experiments/RESULTS.md). Vectors are learned too and a network can simply spread them apart, so that a fixed radius
-means less and less; the nearest words move along with them, and that is why `knn` is worth its name.
+The box of a word has radius EPS around its vector (`eps:0.05`) or is the smallest around its K
+nearest words (`knn:10`), as in the explanations; a third part is the share of the loss that the
+worst case gets (`knn:10:0.5`). A small share cost no accuracy that we could measure on SST, but
+some on TREC; a large one does everywhere (experiments/RESULTS.md). Vectors are learned too and a
+network can simply spread them apart, so that a fixed radius means less and less; the nearest words
+move along with them, and that is why `knn` is worth its name.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Robust:
 
 
 class Spread(NamedTuple):
-    """How far each word of the table may move down and up in every coordinate: two (V, d) tensors, none negative."""
+    """How far each word of the table may move down and up in every coordinate: two (V, d) tensors,
+    none negative.
+    """
 
     down: Tensor
     up: Tensor
@@ -53,7 +57,9 @@ class Interval(NamedTuple):
 
 
 def parse(given: str) -> Robust | None:
-    """What `--robust` was given: RADIUS, eps:RADIUS or knn:K, and maybe :SHARE; nothing for the empty string."""
+    """What `--robust` was given: RADIUS, eps:RADIUS or knn:K, and maybe :SHARE; nothing for the
+    empty string.
+    """
     if not given:
         return None
     kind, *numbers = given.split(":") if ":" in given else ["eps", given]
@@ -63,7 +69,8 @@ def parse(given: str) -> Robust | None:
         found = Robust("", math.nan)
     if not _possible(found):
         raise InputError(
-            "--robust takes a radius such as 0.05, eps:0.05, or knn:10 (nearest words), and after another colon "
+            "--robust takes a radius such as 0.05, eps:0.05, or knn:10 (nearest words), and "
+            "after another colon "
             f"the share of the loss between 0 and 1 (knn:10:0.5), not {given!r}."
         )
     return found
@@ -71,16 +78,25 @@ def parse(given: str) -> Robust | None:
 
 def _possible(robust: Robust) -> bool:
     whole = robust.kind != "knn" or robust.size.is_integer()
-    return robust.kind in ("eps", "knn") and 0 < robust.size < math.inf and whole and 0 < robust.share <= 1
+    return (
+        robust.kind in ("eps", "knn")
+        and 0 < robust.size < math.inf
+        and whole
+        and 0 < robust.share <= 1
+    )
 
 
 def ramp(progress: float) -> float:
-    """How much of the worst case counts: from nothing to all of it over the first part of training."""
+    """How much of the worst case counts: from nothing to all of it over the first part
+    of training.
+    """
     return min(1.0, progress / RAMP)
 
 
 def settled(progress: float) -> bool:
-    """Whether a model that has come this far was trained on the whole boxes; one before that is not worth keeping."""
+    """Whether a model that has come this far was trained on the whole boxes; one before that is not
+    worth keeping.
+    """
     return progress > RAMP
 
 
@@ -92,18 +108,29 @@ def spread(torch: Any, table: Tensor, robust: Robust) -> Spread:
     points = table.detach().numpy()
     count = min(int(robust.size), len(points) - 3)
     if count < 1:
-        raise InputError(f"--robust knn needs a vocabulary of at least two words, not {len(points) - 2}.")
-    _, near = scipy.spatial.cKDTree(points[2:]).query(points, k=count + 1)  # a word is the first of its own nearest
+        raise InputError(
+            f"--robust knn needs a vocabulary of at least two words, not {len(points) - 2}."
+        )
+    _, near = scipy.spatial.cKDTree(points[2:]).query(
+        points, k=count + 1
+    )  # a word is the first of its own nearest
     found = points[2:][np.asarray(near)]
-    down, up = points - np.minimum(found.min(1), points), np.maximum(found.max(1), points) - points
+    down = points - np.minimum(found.min(1), points)
+    up = np.maximum(found.max(1), points) - points
     return Spread(torch.from_numpy(down), torch.from_numpy(up))
 
 
-def worst_loss(torch: Any, model: Any, numbers: Tensor, classes: Tensor, boxes: Spread, scale: float) -> Tensor:
-    """The loss if every rival's lead were as large as the interval bounds allow, each box shrunk to `scale`."""
+def worst_loss(
+    torch: Any, model: Any, numbers: Tensor, classes: Tensor, boxes: Spread, scale: float
+) -> Tensor:
+    """The loss if every rival's lead were as large as the interval bounds allow, each box shrunk to
+    `scale`.
+    """
     words = (numbers > 0).unsqueeze(-1)  # padding stays where it is
-    down, up = scale * boxes.down[numbers], scale * boxes.up[numbers]
-    middle, radius = (model.table[numbers] + (up - down) / 2) * words, (up + down) / 2 * words
+    down = scale * boxes.down[numbers]
+    up = scale * boxes.up[numbers]
+    middle = (model.table[numbers] + (up - down) / 2) * words
+    radius = (up + down) / 2 * words
     *layers, last = model.body
     box = through(torch, layers, Interval(model.arrange(middle), model.arrange(radius)))
     return torch.nn.functional.cross_entropy(leads(last, box, classes), classes)
@@ -119,7 +146,8 @@ def through(torch: Any, layers: Iterable[Any], box: Interval) -> Interval:
             case "Conv2d":
                 box = Interval(layer(box.center), functional.conv2d(box.radius, layer.weight.abs()))
             case "ReLU":
-                low, high = (box.center - box.radius).relu(), (box.center + box.radius).relu()
+                low = (box.center - box.radius).relu()
+                high = (box.center + box.radius).relu()
                 box = Interval((low + high) / 2, (high - low) / 2)
             case "Flatten":
                 box = Interval(layer(box.center), layer(box.radius))
@@ -129,7 +157,9 @@ def through(torch: Any, layers: Iterable[Any], box: Interval) -> Interval:
 
 
 def leads(last: Any, box: Interval, classes: Tensor) -> Tensor:
-    """The most by which each class can lead the right one (which leads itself by 0), the last layer taken exactly."""
+    """The most by which each class can lead the right one (which leads itself by 0), the last layer
+    taken exactly.
+    """
     rows = last.weight - last.weight[classes].unsqueeze(1)
     bias = last.bias - last.bias[classes].unsqueeze(1)
     return (rows * box.center.unsqueeze(1) + rows.abs() * box.radius.unsqueeze(1)).sum(-1) + bias

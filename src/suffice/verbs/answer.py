@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from suffice.model.text import Text
 from suffice.verbs.wording import cut_off
 
-# what is not the answer itself: how long it took, evidence in files of its own, what was looked up since
+# what is not the answer itself: how long it took, evidence in files of its own, what was looked up
+# since
 ASIDE = {
     "stats",
     "certificate",
@@ -22,7 +23,8 @@ ASIDE = {
 
 
 class Answer:
-    """The answer of a verb. Two are equal that give the same answer to the same question, however long each took.
+    """The answer of a verb. Two are equal that give the same answer to the same question, however
+    long each took.
 
     It prints as its sentence, followed by the words of the text that the classifier does not see.
     """
@@ -67,6 +69,7 @@ def _without_asides(answer: Mapping[str, Any]) -> dict[str, Any]:
         kept["explanation"] = _without_asides(kept["explanation"])
     if "explanations" in kept:
         kept["explanations"] = [
-            _without_asides(one) if isinstance(one, Mapping) else one for one in kept["explanations"]
+            _without_asides(one) if isinstance(one, Mapping) else one
+            for one in kept["explanations"]
         ]
     return kept

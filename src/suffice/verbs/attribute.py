@@ -16,23 +16,30 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
+from suffice.optimise.cost import Cost
+from suffice.optimise.min_cost_hitting_set import bits, mask_of, min_cost_hitting_set
+from suffice.optimise.node import Node
+from suffice.optimise.published.hs import sparse_attack
+from suffice.optimise.word_tree import Outcome, WordTreeSearch
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import OutOfTime, Proved, Refuted, Witness
-from suffice.search.cost import Cost
-from suffice.search.covers import bits, cheapest_cover, mask_of
-from suffice.search.hitting import sparse_attack
-from suffice.search.node import Node
-from suffice.search.words import Outcome, Search
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
-from suffice.verbs.asked import explaining, flips
+from suffice.verbs.black_box import explaining, flips
+from suffice.verbs.engines import (
+    OneHotEngine,
+    OnProgress,
+    WordTreeEngine,
+    engine_for,
+    single_threaded,
+    word_tree_search,
+)
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
-from suffice.verbs.scarce import scarce
+from suffice.verbs.scarce import caveats
 from suffice.verbs.why import needed_words
 from suffice.verbs.wording import empty, fitting, placed
+from suffice.verify.contract import OutOfTime, Proved, Refuted, Witness
 
 LIMIT = 100
 MOST = 2**53  # explanations that a limit may name
@@ -51,10 +58,11 @@ class Share:
 class Attribution(Answer):
     """In which share of the explanations each word stands.
 
-    `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary` are the words
-    that every one of them holds, `some` those that only some hold. When `complete` is False there may be more than
-    those found: shares are then of the ones found, and `necessary` lists only words that every explanation must hold,
-    because changing one of them alone flips the label.
+    `of` says of which: "optimal" (the cheapest) or "minimal" (no word can be left out). `necessary`
+    are the words that every one of them holds, `some` those that only some hold. When `complete` is
+    False there may be more than those found: shares are then of the ones found, and `necessary`
+    lists only words that every explanation must hold, because changing one of them alone flips the
+    label.
     """
 
     of: Literal["optimal", "minimal"]
@@ -72,19 +80,24 @@ class Attribution(Answer):
 
     def __post_init__(self) -> None:
         if not self.reason and not (self.complete and self.explanations):
-            raise ValueError("An attribution that lacks explanations does so for a reason: say which.")
+            raise ValueError(
+                "An attribution that lacks explanations does so for a reason: say which."
+            )
 
     @property
     def some(self) -> tuple[Word, ...]:
         fixed = {word.position for word in self.necessary}
-        return tuple(item.word for item in self.shares if item.count and item.word.position not in fixed)
+        return tuple(
+            item.word for item in self.shares if item.count and item.word.position not in fixed
+        )
 
     def sentence(self) -> str:
         if not self.explanations:
             return f"No {self._kind} explanation was found: {self.reason}."
         if "nothing" in self.meta:
             return empty(self.meta["nothing"], self.label)
-        wish, told = fitting(self.text, self.meta), f"{self._counted()} {self._held()}"
+        wish = fitting(self.text, self.meta)
+        told = f"{self._counted()} {self._held()}"
         return f"For a set{wish}: {told[0].lower()}{told[1:]}" if wish else told
 
     @property
@@ -106,23 +119,37 @@ class Attribution(Answer):
         if len(self.explanations) == 1:
             fixed = placed(self.text, self.necessary)
             return f"It holds {fixed}." if fixed else "It is empty: no word is needed."
-        return f"In all of them: {placed(self.text, self.necessary) or 'no word'}; in some: {self._shared()}."
+        return (
+            f"In all of them: {placed(self.text, self.necessary) or 'no word'}; in some: "
+            f"{self._shared()}."
+        )
 
     def _known(self) -> str:
-        """What can be said where not all are known: words that every one must hold, and shares of those found."""
-        fixed = f"Every explanation holds {placed(self.text, self.necessary)}. " if self.necessary else ""
+        """What can be said where not all are known: words that every one must hold, and shares of
+        those found.
+        """
+        fixed = (
+            f"Every explanation holds {placed(self.text, self.necessary)}. "
+            if self.necessary
+            else ""
+        )
         return f"{fixed}In some of those found: {self._shared()}."
 
     def _shared(self) -> str:
         fixed = {word.position for word in self.necessary}
         some = [item for item in self.shares if item.count and item.word.position not in fixed]
         ranked = sorted(some, key=lambda item: (-item.count, item.word.position))
-        return ", ".join(f"{placed(self.text, [item.word])} ({item.share:.0%})" for item in ranked) or "no word"
+        return (
+            ", ".join(f"{placed(self.text, [item.word])} ({item.share:.0%})" for item in ranked)
+            or "no word"
+        )
 
     def to_shap(self) -> dict[str, Any]:
-        """Fields for `shap.Explanation(**fields)`: the share of the explanations that hold each word.
+        """Fields for `shap.Explanation(**fields)`: the share of the explanations that hold each
+        word.
 
-        For SHAP's plots and tables only: shares are no contributions to a score, so there are no base values.
+        For SHAP's plots and tables only: shares are no contributions to a score, so there are no
+        base values.
         """
         from suffice.render.frames import shap_of
 
@@ -145,7 +172,10 @@ class Attribution(Answer):
             "label": self.label,
             "text": self.text.source,
             "cut": list(self.text.cut),
-            "words": [{**asdict(item.word), "count": item.count, "share": item.share} for item in self.shares],
+            "words": [
+                {**asdict(item.word), "count": item.count, "share": item.share}
+                for item in self.shares
+            ],
             "necessary": [word.position for word in self.necessary],
             "explanations": [list(result.positions) for result in self.explanations],
             "proved": list(self.proved),
@@ -194,8 +224,9 @@ def attribute(
 ) -> Attribution:
     """For each word the share of explanations that hold it.
 
-    `of` says of which explanations: "optimal", all the cheapest ones; or "minimal", all from which no word can be left
-    out, the cheapest first. At most `limit` of them are looked for; `complete` on the result says whether that was all.
+    `of` says of which explanations: "optimal", all the cheapest ones; or "minimal", all from which
+    no word can be left out, the cheapest first. At most `limit` of them are looked for; `complete`
+    on the result says whether that was all.
     """
     question = Question(
         classifier,
@@ -214,9 +245,12 @@ def attribute(
     return attributed(question, on_progress, self_check)
 
 
-def attributed(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Attribution:
+def attributed(
+    question: Question, on_progress: OnProgress | None = None, self_check: bool = True
+) -> Attribution:
     """The answer to a question."""
-    of, limit = question.more.get("of", "optimal"), question.more.get("limit", LIMIT)
+    of = question.more.get("of", "optimal")
+    limit = question.more.get("limit", LIMIT)
     if of not in ("optimal", "minimal"):
         raise InputError(f"`of` must be 'optimal' or 'minimal', not {of!r}.")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit < MOST:
@@ -225,13 +259,23 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         return _asked(question, on_progress, self_check)
     with single_threaded():
         started = time.monotonic()
-        hunt = _hunt(question, of, on_progress)
+        hunt = _search_for(question, of, on_progress)
         outcomes = list(islice(hunt.outcomes(), limit + 1))
         found = tuple(finished(question, one, started, self_check) for one in outcomes[:limit])
-        more = ("there are more than the limit" if len(outcomes) > limit else hunt.doubt) or _lost(found)
+        more = ("there are more than the limit" if len(outcomes) > limit else hunt.doubt) or _lost(
+            found
+        )
         necessary = _necessary(question, found, complete=not more)
-        sets = [(one.held, one.proof) for one in outcomes if one.held is not None and one.proof is not None]
-        every = Every() if more or hunt.root is None else every_set(question, sets, hunt.root, self_check)
+        sets = [
+            (one.held, one.proof)
+            for one in outcomes
+            if one.held is not None and one.proof is not None
+        ]
+        every = (
+            Every()
+            if more or hunt.root is None
+            else every_set(question, sets, hunt.root, self_check)
+        )
     stats = {"seconds": time.monotonic() - started, **hunt.stats}
     return Attribution(
         of=of,
@@ -244,14 +288,16 @@ def attributed(question: Question, on_progress: OnProgress | None = None, self_c
         reason=more or hunt.reason,
         certificate=every.certificate,
         stats=stats,
-        meta={**question.meta(), **every.meta, **scarce(question, stays=_empty(found))},
+        meta={**question.meta(), **every.meta, **caveats(question, label_stays=_empty(found))},
         proved=every.proved,
     )
 
 
 @dataclass(eq=False)
-class _Heard:
-    """What a black box's search said: the sets, why there may be more, why there is none, and that these are all."""
+class _Collected:
+    """What a black box's search said: the sets, why there may be more, why there is none, and that
+    these are all.
+    """
 
     found: list[Explanation] = field(default_factory=list)
     more: str = ""
@@ -261,9 +307,11 @@ class _Heard:
 
 def _asked(question: Question, on_progress: OnProgress | None, self_check: bool) -> Attribution:
     """The answer to a question to a black box."""
-    started, of = time.monotonic(), question.more.get("of", "optimal")
-    heard = _hear(question, of, on_progress, self_check)
-    found, every = tuple(heard.found), heard.every
+    started = time.monotonic()
+    of = question.more.get("of", "optimal")
+    heard = _collect(question, of, on_progress, self_check)
+    found = tuple(heard.found)
+    every = heard.every
     more = heard.more or _lost(found)
     return Attribution(
         of=of,
@@ -276,13 +324,16 @@ def _asked(question: Question, on_progress: OnProgress | None, self_check: bool)
         reason=more or heard.reason,
         certificate=every.certificate,
         stats={"seconds": time.monotonic() - started, "queries": question.asked.meter.spent},
-        meta={**question.meta(), **every.meta, **scarce(question, stays=_empty(found))},
+        meta={**question.meta(), **every.meta, **caveats(question, label_stays=_empty(found))},
         proved=every.proved,
     )
 
 
-def _hear(question: Question, of: str, on_progress: OnProgress | None, self_check: bool) -> _Heard:
-    heard, limit = _Heard(), question.more.get("limit", LIMIT)
+def _collect(
+    question: Question, of: str, on_progress: OnProgress | None, self_check: bool
+) -> _Collected:
+    heard = _Collected()
+    limit = question.more.get("limit", LIMIT)
     for one in explaining.every(question, on_progress, self_check, of == "minimal"):
         match one:
             case str():
@@ -291,7 +342,9 @@ def _hear(question: Question, of: str, on_progress: OnProgress | None, self_chec
                 heard.every = every_of(question, one, self_check)
             case Explanation(witness=Witness() as witness):
                 heard.reason = _none(question, witness)
-            case Explanation(meta={"reason": str(why)}) if one.status != "optimal" and of == "optimal":
+            case Explanation(meta={"reason": str(why)}) if (
+                one.status != "optimal" and of == "optimal"
+            ):
                 heard.more = why
             case _ if len(heard.found) == limit:
                 heard.more = "there are more than the limit"
@@ -301,17 +354,20 @@ def _hear(question: Question, of: str, on_progress: OnProgress | None, self_chec
     return heard
 
 
-def _hunt(question: Question, of: str, on_progress: OnProgress | None) -> _Optimal | _Minimal:
+def _search_for(question: Question, of: str, on_progress: OnProgress | None) -> _Optimal | _Minimal:
     if of == "optimal":
-        return _Optimal(question, equals(question, question.budget, on_progress))
-    return _Minimal(question, searcher(question, question.budget, on_progress))
+        return _Optimal(question, engine_for(question, question.budget, on_progress))
+    return _Minimal(question, word_tree_search(question, question.budget, on_progress))
 
 
 class _Optimal:
     """Every cheapest explanation, by the search that found the first."""
 
-    def __init__(self, question: Question, equal: BySearch | ByCovering) -> None:
-        self.question, self.equal, self.doubt, self.reason = question, equal, "", ""
+    def __init__(self, question: Question, equal: WordTreeEngine | OneHotEngine) -> None:
+        self.question = question
+        self.equal = equal
+        self.doubt = ""
+        self.reason = ""
         self.root: Node | None = None  # shows that these are all
 
     @property
@@ -328,21 +384,30 @@ class _Optimal:
             return
         for held, proof in self.equal.sets(first.upper):
             yield replace(first, held=held, proof=proof)
-        self.root = self.equal.root(first.upper)
+        self.root = self.equal.tree(first.upper)
         if self.root is None:
-            self.doubt = "time is up" if self.equal.budget.spent else "it is not shown that these are all"
+            self.doubt = (
+                "time is up"
+                if self.equal.budget.exhausted
+                else "it is not shown that these are all"
+            )
 
 
 class _Minimal:
     """Every subset-minimal explanation, the cheapest first.
 
-    The cheapest set that shares a word with every attack known and contains no explanation known is asked about:
-    a set that suffices is minimal (a part of it would have been cheaper), and one that does not gives a new attack.
+    The cheapest set that shares a word with every attack known and contains no explanation known is
+    asked about: a set that suffices is minimal (a part of it would have been cheaper), and one that
+    does not gives a new attack.
     """
 
-    def __init__(self, question: Question, search: Search) -> None:
-        self.question, self.search, self.doubt, self.reason = question, search, "", ""
-        self.root, self.stats = None, search.inquiry.stats
+    def __init__(self, question: Question, search: WordTreeSearch) -> None:
+        self.question = question
+        self.search = search
+        self.doubt = ""
+        self.reason = ""
+        self.root = None
+        self.stats = search.cache.stats
         self.attacks: list[int] = []
         self.found: list[int] = []
 
@@ -353,7 +418,8 @@ class _Minimal:
             self.doubt = "time is up"
 
     def _outcomes(self) -> Iterator[Outcome]:
-        task, attacker = self.search.task, self.search.inquiry.oracle.attacker
+        task = self.search.task
+        attacker = self.search.cache.oracle.attacker
         if isinstance(answer := self._ask(task.everything), Refuted):
             self.reason = _none(self.question, answer.witness)
             return
@@ -367,30 +433,37 @@ class _Minimal:
             elif isinstance(answer, Refuted):
                 self.attacks.append(mask_of(sparse_attack(attacker, answer.witness, rng).positions))
             else:
-                self.doubt = "time is up" if task.budget.spent else "some sets are undecided"
+                self.doubt = "time is up" if task.budget.exhausted else "some sets are undecided"
                 return
 
     def _ask(self, held: Bools) -> Proved | Refuted | None:
-        if self.search.budget.spent:
+        if self.search.budget.exhausted:
             return None
-        answer = self.search.inquiry.ask(held[None], self.search.budget.subproblems)[0]
+        answer = self.search.cache.ask(held[None], self.search.budget.subproblems)[0]
         return answer if isinstance(answer, Proved | Refuted) else None
 
     def _next(self) -> int | None:
-        """The cheapest set that hits all attacks and holds no known explanation; None when there is none.
+        """The cheapest set that hits all attacks and holds no known explanation; None when there is
+        none.
 
-        Exactly the cheapest: a solver that allows a gap may add a word to it, and the set would not be minimal.
+        Exactly the cheapest: a solver that allows a gap may add a word to it, and the set would not
+        be minimal.
         """
         task = self.search.task
-        units, look = [int(unit) for unit in task.costs.units], task.budget.look
-        include, exclude = (mask_of(np.flatnonzero(some).tolist()) for some in (task.include, ~task.everything))
-        return cheapest_cover(self.attacks, units, include, exclude, self.found, look)
+        units = [int(unit) for unit in task.costs.units]
+        look = task.budget.check_time
+        include, exclude = (
+            mask_of(np.flatnonzero(some).tolist()) for some in (task.include, ~task.everything)
+        )
+        return min_cost_hitting_set(self.attacks, units, include, exclude, self.found, look)
 
     def _outcome(self, held: Bools, proof: Proved) -> Outcome:
         """Proved to suffice; that nothing cheaper does is not claimed of each."""
         task = self.search.task
-        lower, cost = task.costs.of(task.include), task.costs.of(held)
-        root, unclaimed = Node(task.include, task.exclude, 0), "that nothing is cheaper is not claimed"
+        lower = task.costs.of(task.include)
+        cost = task.costs.of(held)
+        root = Node(task.include, task.exclude, 0)
+        unclaimed = "that nothing is cheaper is not claimed"
         return Outcome(held, proof, lower, cost, root, None, {}, finished=False, reason=unclaimed)
 
 
@@ -403,14 +476,22 @@ def _mask(positions: Sequence[int], length: int) -> Bools:
 def _shares(question: Question, found: tuple[Explanation, ...]) -> tuple[Share, ...]:
     counts = [sum(word.position in one.positions for one in found) for word in question.text.words]
     total = max(len(found), 1)
-    return tuple(Share(word, n, n / total) for word, n in zip(question.text.words, counts, strict=True))
+    return tuple(
+        Share(word, n, n / total) for word, n in zip(question.text.words, counts, strict=True)
+    )
 
 
-def _necessary(question: Question, found: tuple[Explanation, ...], complete: bool) -> tuple[Word, ...]:
-    """Named in every explanation: by counting when all are known, else those whose change alone flips the label."""
+def _necessary(
+    question: Question, found: tuple[Explanation, ...], complete: bool
+) -> tuple[Word, ...]:
+    """Named in every explanation: by counting when all are known, else those whose change alone
+    flips the label.
+    """
     words = question.text.words
     if complete:
-        return tuple(word for word in words if found and all(word.position in one.positions for one in found))
+        return tuple(
+            word for word in words if found and all(word.position in one.positions for one in found)
+        )
     asked_of = None if question.blackbox is None else {*question.include, *flips.flippers(question)}
     forced = needed_words(question) if asked_of is None else asked_of
     return tuple(word for word in words if word.position in forced)

@@ -17,21 +17,18 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.model.text import Text, Word
+from suffice.optimise import certificate_lines
+from suffice.optimise.published.hs import sparse_attack
 from suffice.proof.certificate import Certificate
-from suffice.prove.attack import Attacker
-from suffice.prove.oracles import make_oracle
-from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
-from suffice.search import writing
-from suffice.search.hitting import sparse_attack
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups, like_group
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
-from suffice.verbs.asked import verdicts
+from suffice.verbs.black_box import sufficiency
+from suffice.verbs.engines import single_threaded
 from suffice.verbs.question import Given, Padding, Question, check_listed
-from suffice.verbs.running import single_threaded
-from suffice.verbs.scarce import only_unknown, unknown_substitutes
+from suffice.verbs.scarce import unknown_substitutes, why_only_unknown
 from suffice.verbs.typed import typed_verdict
 from suffice.verbs.wording import (
     SHOWN,
@@ -45,6 +42,9 @@ from suffice.verbs.wording import (
     placed,
     short,
 )
+from suffice.verify.contract import Proved, Refuted, Unknown, Verdict, Witness
+from suffice.verify.nets.attack import Attacker
+from suffice.verify.solvers import make_oracle
 
 Independence: TypeAlias = Literal["independent", "dependent", "unknown"]
 Protected: TypeAlias = Sequence[str | int] | Callable[[str], bool] | str
@@ -55,11 +55,12 @@ class Bias(Answer):
     """Whether the label depends on protected words.
 
     status: "independent" (no allowed change of the protected words changes the label), "dependent"
-    (`witness` changes only protected words, and the label), "unknown" (`reason` says why). `options` says what each
-    protected word could become, by its position (not where words move as vectors); those of `untested` could become
-    nothing, and nothing is known of them. `trivial` says that there was nothing to prove: no protected word is in the
-    text (then the label is independent of them), or all are untested (then it is unknown whether it is). A label that
-    is a tie with another (`tied`) while nothing changes is unknown, too.
+    (`witness` changes only protected words, and the label), "unknown" (`reason` says why).
+    `options` says what each protected word could become, by its position (not where words move as
+    vectors); those of `untested` could become nothing, and nothing is known of them. `trivial` says
+    that there was nothing to prove: no protected word is in the text (then the label is independent
+    of them), or all are untested (then it is unknown whether it is). A label that is a tie with
+    another (`tied`) while nothing changes is unknown, too.
     """
 
     status: Independence
@@ -81,7 +82,8 @@ class Bias(Answer):
         return " ".join(filter(None, (self._verdict(), *self._could(), self._left_out())))
 
     def _verdict(self) -> str:
-        names, kept = placed(self.text, self.words), f"the label {self.label!r}"
+        names = placed(self.text, self.words)
+        kept = f"the label {self.label!r}"
         match self.status:
             case "independent" if self.tied is not None:
                 return f"Nothing to prove: {self.reason}, and {self._tie}."
@@ -89,10 +91,17 @@ class Bias(Answer):
                 return empty(self.reason, self.label)
             case "independent":
                 change = change_of(self.meta, named(self.text, self.tested), len(self.tested))
-                return f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
+                return (
+                    f"Independent: no {change} changes {kept} ({authority(self.meta, 'enough')})."
+                )
             case "dependent":
                 assert self.witness is not None
-                guilty = named(self.text, [i for i in self.witness.positions if i < len(self.text.words)]) or "padding"
+                guilty = (
+                    named(
+                        self.text, [i for i in self.witness.positions if i < len(self.text.words)]
+                    )
+                    or "padding"
+                )
                 deed = deed_of(self.label, self.witness.label, tie=self.witness.margin >= 0)
                 return f"Dependent: changing only {guilty} {deed}."
             case "unknown" if self.trivial:
@@ -113,9 +122,17 @@ class Bias(Answer):
         alike: dict[tuple[str, ...], list[int]] = {}
         for position, others in self.options.items():
             alike.setdefault(others, []).append(position)
-        said = [f"{named(self.text, places)} could {becoming(others)}" for others, places in alike.items() if others]
+        said = [
+            f"{named(self.text, places)} could {becoming(others)}"
+            for others, places in alike.items()
+            if others
+        ]
         if said:
-            more = f"; {len(said) - SHOWN} more words have options of their own" if len(said) > SHOWN else ""
+            more = (
+                f"; {len(said) - SHOWN} more words have options of their own"
+                if len(said) > SHOWN
+                else ""
+            )
             yield f"{'; '.join(said[:SHOWN])}{more}."
 
     def _left_out(self) -> str:
@@ -123,7 +140,10 @@ class Bias(Answer):
         if not self.untested or (self.trivial and not self.tested):
             return ""
         was = "was" if len(self.untested) == 1 else "were"
-        return f"{placed(self.text, self.untested)} could become nothing (no counterpart), and {was} not tested."
+        return (
+            f"{placed(self.text, self.untested)} could become nothing (no counterpart), and {was} "
+            "not tested."
+        )
 
     @property
     def _idle(self) -> str:
@@ -135,7 +155,9 @@ class Bias(Answer):
     @property
     def tied(self) -> str | None:
         """The label that does as well as this one while nothing changes; None without one."""
-        return self.witness.label if self.witness is not None and not self.witness.positions else None
+        return (
+            self.witness.label if self.witness is not None and not self.witness.positions else None
+        )
 
     @property
     def _tie(self) -> str:
@@ -168,7 +190,9 @@ class Bias(Answer):
             "text": self.text.source,
             "cut": list(self.text.cut),
             "trivial": self.trivial,
-            "options": [{"position": i, "words": list(others)} for i, others in self.options.items()],
+            "options": [
+                {"position": i, "words": list(others)} for i, others in self.options.items()
+            ],
             "untested": [word.position for word in self.untested],
             "reason": self.reason,
             "witness": None if self.witness is None else self.witness.to_dict(),
@@ -195,11 +219,12 @@ def bias(
 ) -> Bias:
     """Does the label depend on protected words? Independent and dependent come with proof.
 
-    `protected` are words (every occurrence; those not in the text do not matter; New York stands where its two words
-    do), positions, a function that gets each word as it is written (`str.istitle`, say) and answers whether it is
-    protected, or the name of a bundled group: "age", "gender", "names", "nationality", "religion". Unless a set is
-    given, a protected word may become its counterpart in a bundled group (*she* for *he*) or one of its bundled
-    substitutes; that it is missing counts only where a set says so (`sf.Deletion()`).
+    `protected` are words (every occurrence; those not in the text do not matter; New York stands
+    where its two words do), positions, a function that gets each word as it is written
+    (`str.istitle`, say) and answers whether it is protected, or the name of a bundled group: "age",
+    "gender", "names", "nationality", "religion". Unless a set is given, a protected word may become
+    its counterpart in a bundled group (*she* for *he*) or one of its bundled substitutes; that it
+    is missing counts only where a set says so (`sf.Deletion()`).
     """
     plain = Question(
         classifier,
@@ -219,7 +244,7 @@ def judged(question: Question, self_check: bool = True) -> Bias:
     with single_threaded(question.blackbox):
         started = time.monotonic()
         if question.blackbox is not None:
-            verdict = verdicts.independence(question)
+            verdict = sufficiency.independence(question)
         else:
             oracle = make_oracle(question.oracle, question.problem)
             verdict = sparser(question, oracle.ask(question.excluded[None], question.budget)[0])
@@ -229,16 +254,23 @@ def judged(question: Question, self_check: bool = True) -> Bias:
 
 
 def sparser(question: Question, verdict: Verdict) -> Verdict:
-    """A refutation by as few changed words as further attacks find: easier to read, and it points at the guilty."""
+    """A refutation by as few changed words as further attacks find: easier to read, and it points
+    at the guilty.
+    """
     if not isinstance(verdict, Refuted):
         return verdict
     rng = np.random.default_rng(question.seed)
-    return replace(verdict, witness=sparse_attack(Attacker.of(question.problem), verdict.witness, rng))
+    return replace(
+        verdict, witness=sparse_attack(Attacker.of(question.problem), verdict.witness, rng)
+    )
 
 
 def guarded(question: Question, protected: Protected) -> tuple[int, ...]:
-    """The protected positions: words that are not in the text are passed over, positions out of range are not."""
-    text, count = question.text, int(question.features.sum())
+    """The protected positions: words that are not in the text are passed over, positions out of
+    range are not.
+    """
+    text = question.text
+    count = int(question.features.sum())
     if isinstance(protected, str):
         protected = list(protected_group(protected))
     if callable(protected):
@@ -253,15 +285,21 @@ def protected_group(name: str) -> tuple[str, ...]:
     if name not in groups():
         meant = like_group(name)
         raise InputError(
-            f"`protected` takes a list of words or positions, a function, or the name of a bundled group "
-            f"({', '.join(groups())}), not the string {name!r}{f': did you mean {meant}?' if meant else '.'}"
+            "`protected` takes a list of words or positions, a function, or the name of a "
+            "bundled group "
+            f"({', '.join(groups())}), not the string "
+            f"{name!r}{f': did you mean {meant}?' if meant else '.'}"
         )
     return tuple(group(name))
 
 
 def standing(text: Text, item: str) -> tuple[int, ...]:
-    """Where a protected word stands; one that is read as several words (New York) where these follow each other."""
-    return _spelled(text).get(item.casefold(), ()) + (() if item.isalnum() else _in_a_row(text, item))
+    """Where a protected word stands; one that is read as several words (New York) where these
+    follow each other.
+    """
+    return _spelled(text).get(item.casefold(), ()) + (
+        () if item.isalnum() else _in_a_row(text, item)
+    )
 
 
 @lru_cache(1)
@@ -279,14 +317,21 @@ def _in_a_row(text: Text, item: str) -> tuple[int, ...]:
     pattern = re.compile(r"\s+".join(map(re.escape, item.split())), re.IGNORECASE)
     last = {word.end: word.position for word in text.words}
     hits = ((word.position, pattern.match(text.source, word.start)) for word in text.words)
-    return tuple(i for first, hit in hits if hit and hit.end() in last for i in range(first, last[hit.end()] + 1))
+    return tuple(
+        i
+        for first, hit in hits
+        if hit and hit.end() in last
+        for i in range(first, last[hit.end()] + 1)
+    )
 
 
 def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
     witness = question.witness(verdict.witness) if isinstance(verdict, Refuted) else None
     tied = witness is not None and not witness.positions
-    status, reason, certificate = ("unknown", "a tie as it stands", None) if tied else _judged(question, verdict)
-    positions = tuple(writing.positions(question.excluded))
+    status, reason, certificate = (
+        ("unknown", "a tie as it stands", None) if tied else _judged(question, verdict)
+    )
+    positions = tuple(certificate_lines.positions(question.excluded))
     idle = _nothing(question) if status == "independent" or not positions else ""
     if idle:
         status, certificate = ("unknown", None) if positions else ("independent", certificate)
@@ -308,16 +353,20 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
 
 
 def _nothing(question: Question) -> str:
-    """Why there is nothing to prove; empty where a protected word may become something that the classifier knows."""
+    """Why there is nothing to prove; empty where a protected word may become something that the
+    classifier knows.
+    """
     if not question.excluded.any():
         return "no protected word is in the text"
     if not (question.excluded & _changeable(question)).any():
         return "none of the protected words could become anything"
-    return only_unknown(question, unknown_substitutes(question), question.excluded)
+    return why_only_unknown(question, unknown_substitutes(question), question.excluded)
 
 
 def _changeable(question: Question) -> Bools:
-    """The positions at which another word may stand (to the classifier it may be the same), or that may move."""
+    """The positions at which another word may stand (to the classifier it may be the same), or that
+    may move.
+    """
     found = question.others
     return question.movable if found is None else np.array([bool(words) for words in found])
 
@@ -353,13 +402,21 @@ def _judged(question: Question, verdict: Verdict) -> tuple[Independence, str, Ce
 def _independent(question: Question, verdict: Proved) -> Certificate | None:
     if verdict.evidence is None:
         return None
-    head = question.header({"kind": "independent", "of": writing.positions(question.excluded)})
-    return writing.assemble(head, writing.sufficient(question.classifier.labels, question.problem, verdict))
+    head = question.header(
+        {"kind": "independent", "of": certificate_lines.positions(question.excluded)}
+    )
+    return certificate_lines.assemble(
+        head, certificate_lines.sufficient(question.classifier.labels, question.problem, verdict)
+    )
 
 
 def _infeasible(question: Question, verdict: Refuted) -> Certificate:
-    head = question.header({"kind": "infeasible", "exclude": writing.positions(question.excluded)})
-    return writing.assemble(head, [writing.counterexample(question.classifier.labels, verdict.witness)])
+    head = question.header(
+        {"kind": "infeasible", "exclude": certificate_lines.positions(question.excluded)}
+    )
+    return certificate_lines.assemble(
+        head, [certificate_lines.counterexample(question.classifier.labels, verdict.witness)]
+    )
 
 
 def checked_bias(answer: Bias, question: Question) -> Bias:
@@ -373,4 +430,6 @@ def checked_bias(answer: Bias, question: Question) -> Bias:
         meta = {**answer.meta, "checked": False, **complaint(error)}
         reason = f"the checker did not accept the certificate: {error}"
         return replace(answer, status="unknown", reason=reason, meta=meta, **lost)
-    return replace(answer, meta={**answer.meta, "checked": True, "proved": checked.kind}, proved=checked.proved)
+    return replace(
+        answer, meta={**answer.meta, "checked": True, "proved": checked.kind}, proved=checked.proved
+    )

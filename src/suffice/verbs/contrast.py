@@ -17,22 +17,32 @@ from suffice.model.classifier import Classifier
 from suffice.model.labels import plain_label
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
+from suffice.optimise import certificate_lines
+from suffice.optimise.cheapest_flip import CheapestFlip, FlipStatus
+from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
-from suffice.prove.verdict import Witness
-from suffice.search import writing
-from suffice.search.cost import Cost
-from suffice.search.flip import CheapestFlip, FlipStatus
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
+from suffice.verbs.engines import OnProgress, run_flip_search, single_threaded
 from suffice.verbs.question import Given, Padding, Question
-from suffice.verbs.running import OnProgress, flipped, single_threaded
-from suffice.verbs.scarce import scarce
+from suffice.verbs.scarce import caveats
 from suffice.verbs.typed import typeable
-from suffice.verbs.wording import authority, change_of, complaint, empty, named, placed, short, together, turned_into
+from suffice.verbs.wording import (
+    authority,
+    change_of,
+    complaint,
+    empty,
+    named,
+    placed,
+    short,
+    together,
+    turned_into,
+)
+from suffice.verify.contract import Witness
 
-TOLD = ("computed", "not_computed")  # what a search says of its way, for people
+COMPUTATION_KEYS = ("computed", "not_computed")  # what a search says of its way, for people
 
 
 def contrast(
@@ -52,8 +62,8 @@ def contrast(
 ) -> Contrast:
     """The cheapest set of words whose change flips the label, with the flip.
 
-    With `towards`, a flip counts only when that label reaches the present one (among more than two labels, a third may
-    then beat both).
+    With `towards`, a flip counts only when that label reaches the present one (among more than two
+    labels, a third may then beat both).
     """
     question = Question(
         classifier,
@@ -70,20 +80,25 @@ def contrast(
     return contrasted(question, on_progress, self_check)
 
 
-def contrasted(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Contrast:
+def contrasted(
+    question: Question, on_progress: OnProgress | None = None, self_check: bool = True
+) -> Contrast:
     """The answer to a question."""
     if question.include or question.exclude:
-        raise InputError("A contrast has no words to include or to exclude: take them out of the question.")
+        raise InputError(
+            "A contrast has no words to include or to exclude: take them out of the question."
+        )
     with single_threaded(question.blackbox):
-        started, towards = time.monotonic(), question.more.get("towards")
+        started = time.monotonic()
+        towards = question.more.get("towards")
         if question.blackbox is not None:
-            from suffice.verbs.asked import flips
+            from suffice.verbs.black_box import flips
 
             rival = None if towards is None else question.rival(towards)
             turned = flips.cheapest_flip(question, on_progress, rival)
             return contrast_of(question, turned, time.monotonic() - started, towards, self_check)
         rivals = None if towards is None else [question.rival(towards)]
-        flip = flipped(question, question.budget, on_progress, rivals)
+        flip = run_flip_search(question, question.budget, on_progress, rivals)
         return contrast_of(question, flip, time.monotonic() - started, towards, self_check)
 
 
@@ -91,9 +106,10 @@ def contrasted(question: Question, on_progress: OnProgress | None = None, self_c
 class Contrast(Answer):
     """Which words have to change to flip the label, and to what.
 
-    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no allowed change of any
-    words flips the label), "unknown" (`reason` says why). `flip` shows the changed words: real words where the set is
-    one of words, else only the nearest real word to each changed vector (`flip.real` says which).
+    status: "optimal" (nothing cheaper flips it), "found" (a flip; optimality open), "none" (no
+    allowed change of any words flips the label), "unknown" (`reason` says why). `flip` shows the
+    changed words: real words where the set is one of words, else only the nearest real word to each
+    changed vector (`flip.real` says which).
     """
 
     status: FlipStatus
@@ -111,15 +127,19 @@ class Contrast(Answer):
 
     @property
     def flipped_text(self) -> str | None:
-        """The text with the changed words, where the classifier was run on it and gives another label; else None.
+        """The text with the changed words, where the classifier was run on it and gives another
+        label; else None.
 
-        Where `flip.real` is False its words are only the nearest ones to where the changed words moved.
+        Where `flip.real` is False its words are only the nearest ones to where the changed words
+        moved.
         """
         return None if self.flip is None else self.flip.text
 
     @property
     def reason(self) -> str:
-        """Why it is open whether the label flips, or whether a cheaper change does it; empty where it is not."""
+        """Why it is open whether the label flips, or whether a cheaper change does it; empty where
+        it is not.
+        """
         return str(self.meta.get("reason", ""))
 
     @property
@@ -140,7 +160,9 @@ class Contrast(Answer):
 
     @property
     def won(self) -> bool:
-        """Whether the flip puts the label that was asked for (or any other) ahead of all: no tie, no third label."""
+        """Whether the flip puts the label that was asked for (or any other) ahead of all: no tie,
+        no third label.
+        """
         return (
             self.flip is not None
             and self.flip.margin < 0
@@ -148,13 +170,18 @@ class Contrast(Answer):
         )
 
     def aim(self, quoted: Callable[[str], str] = repr) -> str:
-        """What the flip does: turn the label, or let another reach it where that is a tie or a third one wins."""
+        """What the flip does: turn the label, or let another reach it where that is a tie or a
+        third one wins.
+        """
         assert self.flip is not None
-        before, after = quoted(self.label), quoted(self.flip.label)
+        before = quoted(self.label)
+        after = quoted(self.flip.label)
         asked = quoted(self.meta.get("towards", self.flip.label))
         if self.won:
             return f"turns {before} into {after}"
-        return f"lets {asked} reach {before} ({'a tie' if asked == after else f'{after} wins then'})"
+        return (
+            f"lets {asked} reach {before} ({'a tie' if asked == after else f'{after} wins then'})"
+        )
 
     def least(self, what: str) -> str:
         """What is known of cheaper changes."""
@@ -166,7 +193,11 @@ class Contrast(Answer):
 
     def does(self, quoted: Callable[[str], str] = repr) -> str:
         """What a change must do to count."""
-        return f"turns the label into {quoted(self.meta['towards'])}" if "towards" in self.meta else "flips the label"
+        return (
+            f"turns the label into {quoted(self.meta['towards'])}"
+            if "towards" in self.meta
+            else "flips the label"
+        )
 
     def _none(self) -> str:
         if "nothing" in self.meta:
@@ -176,7 +207,9 @@ class Contrast(Answer):
     def _open(self) -> str:
         ruled_out = "and none was ruled out"
         if self.lower_bound > 0:
-            ruled_out = f"and none that costs less than {exactly(self.lower_bound)} does ({self.authority})"
+            ruled_out = (
+                f"and none that costs less than {exactly(self.lower_bound)} does ({self.authority})"
+            )
         change = change_of(self.meta, "the words")
         return f"Undecided ({self.reason}): no {change} was found that {self.does()}, {ruled_out}."
 
@@ -193,8 +226,12 @@ class Contrast(Answer):
         """What becomes of each changed word."""
         if self.flip is None:
             return ""
-        flip, pairs = self.flip, zip(self.flip.positions, self.flip.words, strict=True)
-        deeds = ((i, turned_into(self.text.tokens[i], word, flip.real, flip.blanked)) for i, word in pairs)
+        flip = self.flip
+        pairs = zip(self.flip.positions, self.flip.words, strict=True)
+        deeds = (
+            (i, turned_into(self.text.tokens[i], word, flip.real, flip.blanked))
+            for i, word in pairs
+        )
         return together((named(self.text, [i]), deed) for i, deed in deeds)
 
     def to_html(self) -> str:
@@ -232,15 +269,26 @@ class Contrast(Answer):
 
 
 def contrast_of(
-    question: Question, flip: CheapestFlip, seconds: float, towards: str | None, self_check: bool = True
+    question: Question,
+    flip: CheapestFlip,
+    seconds: float,
+    towards: str | None,
+    self_check: bool = True,
 ) -> Contrast:
-    """The answer for people, with a certificate that the checker has accepted; lowered where it has not."""
+    """The answer for people, with a certificate that the checker has accepted; lowered where it has
+    not.
+    """
     flip = flip if question.blackbox is not None else _typed(question, flip, towards)
-    certificate, rejected = _certificate(question, flip, towards), dict[str, str]()
+    certificate = _certificate(question, flip, towards)
+    rejected = dict[str, str]()
     try:
-        checked = accepted(question, certificate) if certificate is not None and self_check else None
+        checked = (
+            accepted(question, certificate) if certificate is not None and self_check else None
+        )
     except (Rejected, NotACertificate) as error:
-        certificate, checked, rejected = None, None, complaint(error)
+        certificate = None
+        checked = None
+        rejected = complaint(error)
         found: FlipStatus = "unknown" if flip.witness is None else "found"
         flip = replace(flip, status=found, lower=0, reason=rejected["reason"])
     witness = question.witness(flip.witness)
@@ -255,15 +303,24 @@ def contrast_of(
         text=question.text,
         flip=witness,
         certificate=certificate,
-        stats={**{k: v for k, v in flip.stats.items() if k not in TOLD}, "seconds": seconds},
-        meta={**question.meta(), **_told(flip, checked), **rejected, **_scarce(question, flip)},
+        stats={
+            **{k: v for k, v in flip.stats.items() if k not in COMPUTATION_KEYS},
+            "seconds": seconds,
+        },
+        meta={
+            **question.meta(),
+            **_computation_meta(flip, checked),
+            **rejected,
+            **_caveats(question, flip),
+        },
         proved=() if checked is None else checked.proved,
     )
 
 
 def _typed(question: Question, flip: CheapestFlip, towards: str | None) -> CheapestFlip:
     """The flip by the same words, but one that a person can type, where that is found."""
-    found, rival = flip.witness, None if towards is None else question.rival(towards)
+    found = flip.witness
+    rival = None if towards is None else question.rival(towards)
     if found is None:
         return flip
     free = np.isin(np.arange(len(question.text)), found.positions)
@@ -275,28 +332,35 @@ def _cost(question: Question, positions: tuple[int, ...]) -> float:
     return question.costs.price(question.costs.of(changed))
 
 
-def _told(flip: CheapestFlip, checked: Checked | None) -> dict[str, Any]:
+def _computation_meta(flip: CheapestFlip, checked: Checked | None) -> dict[str, Any]:
     """What is said of the way to the answer."""
-    way = {name: flip.stats[name] for name in TOLD if flip.stats.get(name)}
-    way |= {"reason": flip.reason} if flip.reason else {}
-    return {"checked": checked is not None, **way, **({} if checked is None else {"proved": checked.kind})}
+    notes = {name: flip.stats[name] for name in COMPUTATION_KEYS if flip.stats.get(name)}
+    notes |= {"reason": flip.reason} if flip.reason else {}
+    return {
+        "checked": checked is not None,
+        **notes,
+        **({} if checked is None else {"proved": checked.kind}),
+    }
 
 
-def _scarce(question: Question, flip: CheapestFlip) -> dict[str, Any]:
+def _caveats(question: Question, flip: CheapestFlip) -> dict[str, Any]:
     tied = flip.witness is not None and not flip.witness.positions
-    return scarce(question, stays=flip.status == "none", tied=tied)
+    return caveats(question, label_stays=flip.status == "none", is_tied=tied)
 
 
 def _certificate(question: Question, flip: CheapestFlip, towards: str | None) -> Certificate | None:
     if question.blackbox is not None:
-        from suffice.verbs.asked import flips
+        from suffice.verbs.black_box import flips
 
         return flips.flip_certificate(question, flip, towards)
     proof = None if flip.proof is None or flip.proof.evidence is None else flip.proof
     if proof is None and flip.witness is None:
         return None
-    labels, problem = question.classifier.labels, question.problem
+    labels = question.classifier.labels
+    problem = question.problem
     rivals = problem.rivals if towards is None else (question.rival(towards),)
-    claim = writing.flip_claim(flip.witness, question.costs, 0 if proof is None else flip.lower, towards)
-    evidence = writing.flip(labels, rivals, flip.witness, proof)
-    return writing.assemble(question.header(claim), evidence)
+    claim = certificate_lines.flip_claim(
+        flip.witness, question.costs, 0 if proof is None else flip.lower, towards
+    )
+    evidence = certificate_lines.flip(labels, rivals, flip.witness, proof)
+    return certificate_lines.assemble(question.header(claim), evidence)

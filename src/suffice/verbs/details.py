@@ -1,4 +1,6 @@
-"""What an answer says beside its words: each word's options and flips, equally cheap sets, tests, the next question."""
+"""What an answer says beside its words: each word's options and flips, equally cheap sets, tests,
+the next question.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from suffice.verbs.wording import listed
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that flips the label, for people: which positions become (or move towards) which words.
+    """A change that flips the label, for people: which positions become (or move towards) which
+    words.
 
-    An empty word was removed, or `blanked`: then its place stays, and the others do not move up. `text` is the text so
-    changed, where the classifier was run on that very text and does not keep the label.
+    An empty word was removed, or `blanked`: then its place stays, and the others do not move up.
+    `text` is the text so changed, where the classifier was run on that very text and does not keep
+    the label.
     """
 
     label: str
@@ -30,10 +34,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """How far one word, changed alone, moves the margin: the label's score minus that of its strongest rival.
+    """How far one word, changed alone, moves the margin: the label's score minus that of its
+    strongest rival.
 
-    `lowest` is what the margin can fall to: exact where each of `options` changes was run, else (0) a sound bound
-    below which it does not fall. `highest` is None where only the bound is known.
+    `lowest` is what the margin can fall to: exact where each of `options` changes was run, else (0)
+    a sound bound below which it does not fall. `highest` is None where only the bound is known.
     """
 
     margin: float
@@ -56,14 +61,15 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One word: what it may become (the nearest options, and how many more), and why it is in the set.
+    """One word: what it may become (the nearest options, and how many more), and why it is in the
+    set.
 
-    `flip` is there for words of the explanation: with this word free as well, that change flips the label. None
-    where no attack found one (it was not looked for further) or where the word is free. `needed` says that every
-    explanation holds the word: changing it (and what was excluded) alone flips the label. `swapped` says that only what
-    the word could become speaks against leaving it out: if it could only go, the others would be enough (proved).
-    `alone` says how far the word, changed alone, moves the margin; None where it may not change or that was not looked
-    at.
+    `flip` is there for words of the explanation: with this word free as well, that change flips the
+    label. None where no attack found one (it was not looked for further) or where the word is free.
+    `needed` says that every explanation holds the word: changing it (and what was excluded) alone
+    flips the label. `swapped` says that only what the word could become speaks against leaving it
+    out: if it could only go, the others would be enough (proved). `alone` says how far the word,
+    changed alone, moves the margin; None where it may not change or that was not looked at.
     """
 
     position: int
@@ -77,9 +83,11 @@ class Detail:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The sets that suffice and are exactly as cheap: at most so many as were looked for, `complete` if that is all.
+    """The sets that suffice and are exactly as cheap: at most so many as were looked for,
+    `complete` if that is all.
 
-    `in_all` are the words of all of them; where they are not all known, only those that every explanation must hold.
+    `in_all` are the words of all of them; where they are not all known, only those that every
+    explanation must hold.
     """
 
     sets: tuple[tuple[int, ...], ...]
@@ -92,7 +100,9 @@ class Alternatives:
         return len(self.sets)
 
     def __repr__(self) -> str:
-        return f"<Alternatives: {'' if self.complete else 'at least '}{self.count} equally cheap sets>"
+        return (
+            f"<Alternatives: {'' if self.complete else 'at least '}{self.count} equally cheap sets>"
+        )
 
     def __str__(self) -> str:
         return self.told(listed)
@@ -130,7 +140,9 @@ class Alternatives:
 
 @dataclass(frozen=True, eq=False)
 class Further:
-    """The next question to ask where an answer says little: what a quick look saw, and the set to ask about."""
+    """The next question to ask where an answer says little: what a quick look saw, and the set to
+    ask about.
+    """
 
     seen: str
     perturbation: Perturbation
@@ -146,8 +158,9 @@ class Further:
 class Tested:
     """What was drawn, where not every allowed text of a black box could be run.
 
-    None of `count` texts drawn uniformly from the allowed ones flips the label: with the `confidence`, at least the
-    `share` of all allowed texts keep it. All changes of up to `up_to` words were run, which is proof for those.
+    None of `count` texts drawn uniformly from the allowed ones flips the label: with the
+    `confidence`, at least the `share` of all allowed texts keep it. All changes of up to `up_to`
+    words were run, which is proof for those.
     """
 
     count: int

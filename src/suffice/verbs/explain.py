@@ -10,22 +10,22 @@ import numpy as np
 
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
-from suffice.prove.oracles import make_oracle
-from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget
-from suffice.search.cost import Cost
-from suffice.search.hitting import hitting_sets
-from suffice.search.msa import maximum_universal_subset
-from suffice.search.words import Outcome, Search
+from suffice.optimise.cost import Cost
+from suffice.optimise.published.hs import hitting_sets
+from suffice.optimise.published.msa import maximum_universal_subset
+from suffice.optimise.word_tree import Outcome, WordTreeSearch
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
+from suffice.verbs.engines import OnProgress, run_flip_search, run_search, single_threaded, task
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
 from suffice.verbs.prefer import Preference, preference
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, flipped, searched, single_threaded, task
 from suffice.verbs.wording import placed
+from suffice.verify.contract import Budget
+from suffice.verify.nets.bounds_oracle import BoundsOracle
+from suffice.verify.solvers import make_oracle
 
 
 def explain(
@@ -49,25 +49,31 @@ def explain(
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Explanation:
-    """The cheapest set of words that decides the label whatever the allowed changes of the others, with proof.
+    """The cheapest set of words that decides the label whatever the allowed changes of the others,
+    with proof.
 
-    `perturbation` says what the other words may become; by default each may be removed or become one of its bundled
-    substitutes. `include` and `exclude` are words (every occurrence) or positions that the set must or must not hold.
-    When time runs out, the best proved set and a lower bound of the cost come back. Among equally cheap sets, `prefer`
-    takes one with content words before stop words and punctuation ("content") or the first found ("found"); the
-    result's `alternatives` are the others. The certificate is checked by the independent checker before this returns,
-    unless `self_check` is False; a quarter of `seconds` is for that, and what is not checked by then is not claimed.
+    `perturbation` says what the other words may become; by default each may be removed or become
+    one of its bundled substitutes. `include` and `exclude` are words (every occurrence) or
+    positions that the set must or must not hold. When time runs out, the best proved set and a
+    lower bound of the cost come back. Among equally cheap sets, `prefer` takes one with content
+    words before stop words and punctuation ("content") or the first found ("found"); the result's
+    `alternatives` are the others. The certificate is checked by the independent checker before this
+    returns, unless `self_check` is False; a quarter of `seconds` is for that, and what is not
+    checked by then is not claimed.
 
-    `cost` is a mapping from words to prices (others cost 1) or a function of the word; with `padding="feature"` the
-    padding after a short text may change and be in the set, too. `on_progress(lower, upper, elapsed, positions)` is
-    called whenever more is known. `method` "hs" or "msa" and `oracle` "milp" or "marabou" are for comparisons: those of
-    the paper, and other solvers. Same input and `seed`, same answer, unless the time limit cuts in.
+    `cost` is a mapping from words to prices (others cost 1) or a function of the word; with
+    `padding="feature"` the padding after a short text may change and be in the set, too.
+    `on_progress(lower, upper, elapsed, positions)` is called whenever more is known. `method` "hs"
+    or "msa" and `oracle` "milp" or "marabou" are for comparisons: those of the paper, and other
+    solvers. Same input and `seed`, same answer, unless the time limit cuts in.
 
-    `expected` is the label that a misclassified text should have: the result's `mistake` then says which of the words
-    push towards the wrong label, and the cheapest change that would put it right (a quarter of the time is for that).
+    `expected` is the label that a misclassified text should have: the result's `mistake` then says
+    which of the words push towards the wrong label, and the cheapest change that would put it right
+    (a quarter of the time is for that).
 
-    Black boxes only: `max_queries` limits how many texts are asked, `cache` is a file that keeps the answers, and with
-    a `confidence` such as 0.99 a set that cannot be proved in time may come back as "tested".
+    Black boxes only: `max_queries` limits how many texts are asked, `cache` is a file that keeps
+    the answers, and with a `confidence` such as 0.99 a set that cannot be proved in time may come
+    back as "tested".
     """
     question = Question(
         classifier,
@@ -90,30 +96,38 @@ def explain(
 
 
 def explained(
-    question: Question, expected: str | None = None, on_progress: OnProgress | None = None, self_check: bool = True
+    question: Question,
+    expected: str | None = None,
+    on_progress: OnProgress | None = None,
+    self_check: bool = True,
 ) -> Explanation:
     """The answer to a question."""
     with single_threaded(question.blackbox):
-        started, budget = time.monotonic(), question.budget
+        started = time.monotonic()
+        budget = question.budget
         wanted = None if expected is None else question.rival(expected)
         share = 1.0 if wanted is None else 0.75
         if question.blackbox is not None:
-            from suffice.verbs.asked import explaining
+            from suffice.verbs.black_box import explaining
 
             result = explaining.explained(question, on_progress, self_check, share)
         else:
             limit = Budget(budget.seconds * share)
             better = Preference(question, limit)
-            outcome = better.of(_run(question, limit, on_progress, better))
+            outcome = better.improved(_run(question, limit, on_progress, better))
             result = finished(question, outcome, started, self_check)
         if wanted is not None:
             result = replace(result, mistake=_mistake(question, result, wanted, budget, self_check))
         return result
 
 
-def _run(question: Question, budget: Budget, on_progress: OnProgress | None, better: Preference) -> Outcome:
+def _run(
+    question: Question, budget: Budget, on_progress: OnProgress | None, better: Preference
+) -> Outcome:
     if question.method == "search" and question.oracle == "bounds":
-        return searched(question, budget, on_progress, better.rather if better.wanted else None)
+        return run_search(
+            question, budget, on_progress, better.preferred_set if better.wanted else None
+        )
     oracle = make_oracle(question.oracle, question.problem)
     match question.method:
         case "hs":
@@ -122,14 +136,18 @@ def _run(question: Question, budget: Budget, on_progress: OnProgress | None, bet
             return maximum_universal_subset(task(question, budget, on_progress), oracle)
         case _:
             own = BoundsOracle(question.problem)
-            return Search(task(question, budget, on_progress), own, complete=oracle).run()
+            return WordTreeSearch(task(question, budget, on_progress), own, complete=oracle).run()
 
 
 # --- a wrong label ---
 
 
-def _mistake(question: Question, result: Explanation, expected: int, budget: Budget, self_check: bool) -> Mistake:
-    """Which words of the explanation push towards the wrong label, and the cheapest change towards the expected one."""
+def _mistake(
+    question: Question, result: Explanation, expected: int, budget: Budget, self_check: bool
+) -> Mistake:
+    """Which words of the explanation push towards the wrong label, and the cheapest change towards
+    the expected one.
+    """
     found = _put_right(question, expected, budget, self_check)
     return Mistake(
         label=question.label,
@@ -148,25 +166,29 @@ def _mistake(question: Question, result: Explanation, expected: int, budget: Bud
 
 
 def _put_right(question: Question, expected: int, budget: Budget, self_check: bool) -> Contrast:
-    started, towards = budget.elapsed, question.classifier.labels[expected]
+    started = budget.elapsed
+    towards = question.classifier.labels[expected]
     if question.blackbox is not None:
-        from suffice.verbs.asked import flips
+        from suffice.verbs.black_box import flips
 
         flip = flips.cheapest_flip(question, None, expected, 0.25)
     else:
-        flip = flipped(question, budget, rivals=[expected])
+        flip = run_flip_search(question, budget, rivals=[expected])
     return contrast_of(question, flip, budget.elapsed - started, towards, self_check)
 
 
 def _pushes(question: Question, result: Explanation, expected: int) -> tuple[Push, ...]:
-    """What deleting each word (padding in its place) takes from the label's lead over the expected label."""
+    """What deleting each word (padding in its place) takes from the label's lead over the expected
+    label.
+    """
     if question.blackbox is not None:
-        from suffice.verbs.asked import flips
+        from suffice.verbs.black_box import flips
 
         effects = flips.leads(question, result.positions, expected)
         pairs = zip(result.words, effects, strict=False)  # none: spent
         return tuple(Push(word, effect, placed(question.text, [word])) for word, effect in pairs)
-    classifier, center = question.classifier, question.problem.center
+    classifier = question.classifier
+    center = question.problem.center
     points = np.repeat(center[None], len(result.words) + 1, axis=0)
     for row, word in enumerate(result.words):
         points[row, word.position] = classifier.table[classifier.lookup[classifier.pad]]

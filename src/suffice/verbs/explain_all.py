@@ -10,15 +10,15 @@ from pathlib import Path
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
+from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Proved
-from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answering import Every, every_of, every_set, finished
-from suffice.verbs.asked import explaining
+from suffice.verbs.black_box import explaining
+from suffice.verbs.engines import OnProgress, engine_for, single_threaded
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Given, Named, Padding, Question
-from suffice.verbs.running import OnProgress, equals, single_threaded
+from suffice.verify.contract import Proved
 
 
 def explain_all(
@@ -37,9 +37,11 @@ def explain_all(
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Explanations:
-    """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one answer.
+    """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one
+    answer.
 
-    When all have come, `complete` and `certificate` of what this gives say whether there are no others, and why.
+    When all have come, `complete` and `certificate` of what this gives say whether there are no
+    others, and why.
     """
     question = Question(
         classifier,
@@ -58,21 +60,32 @@ def explain_all(
 
 
 class Explanations(Iterator[Explanation]):
-    """Every optimal explanation, as it is found. In the end `complete` says whether these were all, `certificate`
-    holds the evidence for it and `proved` what the checker accepted."""
+    """Every optimal explanation, as it is found. In the end `complete` says whether these were all,
+    `certificate` holds the evidence for it and `proved` what the checker accepted.
+    """
 
-    def __init__(self, question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> None:
+    def __init__(
+        self, question: Question, on_progress: OnProgress | None = None, self_check: bool = True
+    ) -> None:
         self.complete = False
         self.certificate: Certificate | None = None
         self.proved: tuple[str, ...] = ()
-        self._question, self._self_check = question, self_check
-        self._answers = self._asked(on_progress) if question.blackbox is not None else self._searched(on_progress)
+        self._question = question
+        self._self_check = self_check
+        self._answers = (
+            self._asked(on_progress)
+            if question.blackbox is not None
+            else self._searched(on_progress)
+        )
 
     def __next__(self) -> Explanation:
         return next(self._answers)
 
     def __repr__(self) -> str:
-        return f"<Explanations of {self._question.text.source[:60]!r}{', complete' if self.complete else ''}>"
+        return (
+            "<Explanations of "
+            f"{self._question.text.source[:60]!r}{', complete' if self.complete else ''}>"
+        )
 
     def _asked(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
         doubt = False
@@ -89,23 +102,28 @@ class Explanations(Iterator[Explanation]):
 
     def _take(self, every: Every) -> bool:
         """Keep what shows that there are no others; False where the checker rejected it."""
-        self.certificate, self.proved = every.certificate, every.proved
+        self.certificate = every.certificate
+        self.proved = every.proved
         return every.certificate is not None
 
     def _searched(self, on_progress: OnProgress | None) -> Iterator[Explanation]:
-        question, started = self._question, time.monotonic()
+        question = self._question
+        started = time.monotonic()
         with single_threaded():
-            equal = equals(question, question.budget, on_progress)
+            equal = engine_for(question, question.budget, on_progress)
             outcome = equal.run()
         if outcome.witness is not None or not outcome.finished:
             yield finished(question, outcome, started, self._self_check)
             self.complete = outcome.witness is not None
             return
-        sets, found = equal.sets(outcome.upper), list[tuple[Bools, Proved]]()
+        sets = equal.sets(outcome.upper)
+        found = list[tuple[Bools, Proved]]()
         while (one := _next(sets)) is not None:
             found.append(one)
-            yield finished(question, replace(outcome, held=one[0], proof=one[1]), started, self._self_check)
-        if (root := equal.root(outcome.upper)) is not None:
+            yield finished(
+                question, replace(outcome, held=one[0], proof=one[1]), started, self._self_check
+            )
+        if (root := equal.tree(outcome.upper)) is not None:
             with single_threaded():
                 every = every_set(question, found, root, self._self_check)
             self.complete = self._take(every)
@@ -116,6 +134,8 @@ def _next(sets: Iterator[tuple[Bools, Proved]]) -> tuple[Bools, Proved] | None:
         return next(sets, None)
 
 
-def all_explained(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Explanations:
+def all_explained(
+    question: Question, on_progress: OnProgress | None = None, self_check: bool = True
+) -> Explanations:
     """The answers to a question, one by one."""
     return Explanations(question, on_progress, self_check)

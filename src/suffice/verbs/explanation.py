@@ -14,11 +14,21 @@ from suffice.errors import InputError
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Witness
 from suffice.verbs.answer import Answer
 from suffice.verbs.details import Alternatives, Detail, Further, Tested
 from suffice.verbs.mistake import Mistake
-from suffice.verbs.wording import authority, change_of, deed_of, empty, fitting, limited, placed, relied, short
+from suffice.verbs.wording import (
+    authority,
+    change_of,
+    deed_of,
+    empty,
+    fitting,
+    limited,
+    placed,
+    relied,
+    short,
+)
+from suffice.verify.contract import Witness
 
 Status: TypeAlias = Literal["optimal", "sufficient", "tested", "infeasible", "unknown"]
 FORMAT = 1
@@ -43,10 +53,11 @@ class Explanation(Answer):
     """Which words suffice to decide the label, what was proved about them, and at what cost.
 
     status: "optimal" (sufficient, and nothing cheaper is), "sufficient" (robust, optimality open),
-    "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing better than
-    the whole text was shown; `reason` says why). Of black boxes also, where a confidence is asked for, "tested": that
-    the words hold was only tested (`tested` says how), while the lower bound is proved. `proved` is what the
-    independent checker accepted, in words; empty where it did not.
+    "infeasible" (an exclude constraint cannot be met; `witness` shows why), "unknown" (nothing
+    better than the whole text was shown; `reason` says why). Of black boxes also, where a
+    confidence is asked for, "tested": that the words hold was only tested (`tested` says how),
+    while the lower bound is proved. `proved` is what the independent checker accepted, in words;
+    empty where it did not.
     """
 
     status: Status
@@ -60,7 +71,9 @@ class Explanation(Answer):
     certificate: Certificate | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
-    mistake: Mistake | None = None  # with an expected label: who pushes towards the wrong one, and what puts it right
+    mistake: Mistake | None = (
+        None  # with an expected label: who pushes towards the wrong one, and what puts it right
+    )
     proved: tuple[str, ...] = ()
     look: Callable[[], tuple[Detail, ...]] | None = field(default=None, repr=False)
     count: Callable[[], Alternatives] | None = field(default=None, repr=False)
@@ -69,35 +82,51 @@ class Explanation(Answer):
 
     @cached_property
     def details(self) -> tuple[Detail, ...]:
-        """What is known about each word, looked up when first asked for; empty after a trip through JSON."""
+        """What is known about each word, looked up when first asked for; empty after a trip through
+        JSON.
+        """
         return () if self.look is None else self.look()
 
     @cached_property
     def alternatives(self) -> Alternatives | None:
-        """The equally cheap sets, looked for when first asked for; None where no cheapest set is known."""
+        """The equally cheap sets, looked for when first asked for; None where no cheapest set is
+        known.
+        """
         return None if self.count is None else self.count()
 
     @cached_property
     def further(self) -> Further | None:
-        """Where the answer is empty or the whole text: the next question to ask, by a quick look."""
+        """Where the answer is empty or the whole text: the next question to ask, by a
+        quick look.
+        """
         return None if self.ahead is None else self.ahead()
 
     @property
     def reason(self) -> str:
-        """Why the search ended before the answer was proved, or why that was not accepted; empty where neither is."""
+        """Why the search ended before the answer was proved, or why that was not accepted; empty
+        where neither is.
+        """
         return str(self.meta.get("reason", ""))
 
     @property
     def tied(self) -> str | None:
-        """The label that does as well as this one while nothing changes, so that no set is enough; None without one."""
+        """The label that does as well as this one while nothing changes, so that no set is enough;
+        None without one.
+        """
         found = self.witness
         return found.label if found is not None and not found.positions else None
 
     @property
     def question(self) -> dict[str, Any]:
-        """What was asked, as `Question.to_dict` writes it: `suffice explain --question FILE` asks it again."""
+        """What was asked, as `Question.to_dict` writes it: `suffice explain --question FILE` asks
+        it again.
+        """
         text = self.meta.get("words", self.text.source)
-        return {"format": FORMAT, "text": text, **{key: self.meta[key] for key in self.meta if key not in ANSWERED}}
+        return {
+            "format": FORMAT,
+            "text": text,
+            **{key: self.meta[key] for key in self.meta if key not in ANSWERED},
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "look": None, "count": None, "ahead": None}
@@ -111,10 +140,12 @@ class Explanation(Answer):
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the certificate is named by its digest, its evidence is in its own file.
 
-        `alternatives`, `why` (of each word of the set, the change that flips the label) and `further` are there once
-        they have been looked at.
+        `alternatives`, `why` (of each word of the set, the change that flips the label) and
+        `further` are there once they have been looked at.
         """
-        known, details, ahead = (self.__dict__.get(name) for name in ("alternatives", "details", "further"))
+        known, details, ahead = (
+            self.__dict__.get(name) for name in ("alternatives", "details", "further")
+        )
         return {
             "format": FORMAT,
             "status": self.status,
@@ -159,7 +190,8 @@ class Explanation(Answer):
         )
 
     def to_frame(self) -> Any:
-        """A pandas table with a row for each word of the text: position, word, start, end, in_set, unknown.
+        """A pandas table with a row for each word of the text: position, word, start, end, in_set,
+        unknown.
 
         Label, status, cost, lower bound and what is proved are in its `attrs`. (extra: pandas)
         """
@@ -170,8 +202,8 @@ class Explanation(Answer):
     def to_shap(self) -> dict[str, Any]:
         """Fields for `shap.Explanation(**fields)`: 1 for a word of the set, 0 for a free one.
 
-        For SHAP's plots and tables only: the values say which words decide, they are no contributions to a score and
-        do not add up to one, so there are no base values.
+        For SHAP's plots and tables only: the values say which words decide, they are no
+        contributions to a score and do not add up to one, so there are no base values.
         """
         from suffice.render.frames import shap_of
 
@@ -236,12 +268,17 @@ def sentence(result: Explanation) -> str:
     """The answer in one sentence that a non-expert understands."""
     if "nothing" in result.meta:
         return empty(result.meta["nothing"], result.label)
-    kept, meta = f"the label {result.label!r}", result.meta
+    kept = f"the label {result.label!r}"
+    meta = result.meta
     suffice = f"{counted(result)} {sufficing(result)} for {kept}{at_once(result)}"
-    enough, least = _said(meta, authority(meta, "enough")), _said(meta, least_by(result))
+    enough = _said(meta, authority(meta, "enough"))
+    least = _said(meta, least_by(result))
     match result.status:
         case "optimal" if not result.positions:
-            return f"No word is needed: {kept} stays whatever {change_of(meta, 'the words')} is made ({enough})."
+            return (
+                f"No word is needed: {kept} stays whatever {change_of(meta, 'the words')} is made "
+                f"({enough})."
+            )
         case "optimal":
             first = "" if enough == least else f" ({enough})"
             best = f"and no cheaper set{fitting(result.text, meta)} does ({least})"
@@ -254,9 +291,14 @@ def sentence(result: Explanation) -> str:
         case "infeasible" if result.tied is not None:
             return f"No set suffices: {kept} is a tie with {result.tied!r} as the text stands."
         case "infeasible":
-            return f"No set{fitting(result.text, meta)} suffices: changing only them {_flip(result)}."
+            return (
+                f"No set{fitting(result.text, meta)} suffices: changing only them {_flip(result)}."
+            )
         case "unknown":
-            return f"Undecided ({result.reason}): nothing better than the whole text was shown for {kept}."
+            return (
+                f"Undecided ({result.reason}): nothing better than the whole text was shown for "
+                f"{kept}."
+            )
 
 
 def known_below(result: Explanation) -> str:
@@ -279,8 +321,13 @@ def sufficing(result: Explanation) -> str:
 
 def counted(result: Explanation) -> str:
     """How many words the set holds, and how much padding where that counts as words."""
-    words, padding = len(result.words), len(result.positions) - len(result.words)
-    more = f" and {padding} {'position' if padding == 1 else 'positions'} of padding" if padding else ""
+    words = len(result.words)
+    padding = len(result.positions) - len(result.words)
+    more = (
+        f" and {padding} {'position' if padding == 1 else 'positions'} of padding"
+        if padding
+        else ""
+    )
     return f"{words} of {len(result.text.words)} words{more}"
 
 
@@ -288,11 +335,17 @@ def _said(meta: Mapping[str, Any], by: str) -> str:
     """Of a black box, what the word proved means."""
     if by != "proved" or "asked" not in meta:
         return by
-    return "proved: the worst case was computed" if "computed" in meta else "proved: every allowed text was run"
+    return (
+        "proved: the worst case was computed"
+        if "computed" in meta
+        else "proved: every allowed text was run"
+    )
 
 
 def least_by(result: Explanation) -> str:
-    """Who says that nothing cheaper suffices; where only what was asked for is held, nothing can be cheaper."""
+    """Who says that nothing cheaper suffices; where only what was asked for is held, nothing can be
+    cheaper.
+    """
     nothing_added = list(result.positions) == list(result.meta.get("include", ()))
     return authority(result.meta, "enough" if nothing_added else "cheapest")
 
@@ -302,13 +355,20 @@ def ladder(result: Explanation) -> str:
     tested = result.tested
     assert tested is not None
     by = authority(result.meta, "enough") if relied(result.meta) else "proved"
-    upper = f"every change of up to {tested.up_to} of the other words ({by}) and against " if tested.up_to else ""
+    upper = (
+        f"every change of up to {tested.up_to} of the other words ({by}) and against "
+        if tested.up_to
+        else ""
+    )
     share = math.floor(tested.share * 1000) / 10
     how = f"tested on {tested.count} drawn at random, confidence {exactly(tested.confidence)}"
     lower = exactly(result.lower_bound)
-    below = f"No set that costs less than {lower} suffices ({by}). " if result.lower_bound > 0 else ""
+    below = (
+        f"No set that costs less than {lower} suffices ({by}). " if result.lower_bound > 0 else ""
+    )
     return (
-        f"{below}{counted(result)}, cost {exactly(result.cost)}, hold the label {result.label!r} against {upper}"
+        f"{below}{counted(result)}, cost {exactly(result.cost)}, hold the label "
+        f"{result.label!r} against {upper}"
         f"at least {share:g} % of all allowed changes ({how})."
     )
 
@@ -326,7 +386,9 @@ def _flip(result: Explanation) -> str:
 
 
 def _flips(details: Sequence[Detail]) -> list[dict[str, Any]]:
-    return [{"position": one.position, **asdict(one.flip)} for one in details if one.flip is not None]
+    return [
+        {"position": one.position, **asdict(one.flip)} for one in details if one.flip is not None
+    ]
 
 
 def _text_to_dict(text: Text) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Families of sets, made from a number: what grows with it, and whether each lies inside the next."""
+"""Families of sets, made from a number: what grows with it, and whether each lies
+inside the next.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,34 @@ LIMIT = "at_most"  # what grows where the sets stay and more of the words may ch
 
 
 def check_family(perturbation: Any) -> None:
-    """Refuse what makes no sets from a number: a single set, or a class of sets that have no size."""
+    """Refuse what makes no sets from a number: a single set, or a class of sets that
+    have no size.
+    """
     if not callable(perturbation):
-        raise InputError(f"Give what makes a set of each size (sf.KNNBox, say), not {perturbation!r:.80}.")
+        raise InputError(
+            f"Give what makes a set of each size (sf.KNNBox, say), not {perturbation!r:.80}."
+        )
     if any(perturbation is kind.make for kind in KINDS if kind.grows is None):
         name = getattr(perturbation, "__name__", "")
         raise InputError(
-            f"{name} has no size that could grow: give sf.KNNBox, sf.KNNHull, sf.EpsilonBall, or a function of the "
+            f"{name} has no size that could grow: give sf.KNNBox, sf.KNNHull, sf.EpsilonBall, "
+            "or a function of the "
             f"number of words that may change at once, such as lambda r: sf.Deletion(at_most=r)."
         )
 
 
 def parameter_of(sets: Sequence[Mapping[str, Any]]) -> str:
-    """What differs between the sets: the field that makes their kind larger, the limit on changes at once, or more."""
+    """What differs between the sets: the field that makes their kind larger, the limit on changes
+    at once, or more.
+    """
     kind = BY_NAME.get(sets[0].get("kind", ""))
     grows = None if kind is None else kind.grows
-    differing = {name for one in sets for name in one.keys() | sets[0].keys() if one.get(name) != sets[0].get(name)}
+    differing = {
+        name
+        for one in sets
+        for name in one.keys() | sets[0].keys()
+        if one.get(name) != sets[0].get(name)
+    }
     if differing == {LIMIT}:
         return LIMIT
     return grows if grows is not None and differing <= {grows} else "size"
@@ -42,21 +56,29 @@ def check_grown(questions: Sequence[Question], sizes: Sequence[float]) -> None:
     """Refuse sets of which one is the same as the next, and sets that are not nested."""
     for (small, low), (large, high) in pairwise(zip(questions, sizes, strict=True)):
         if small.perturbation.to_dict() == large.perturbation.to_dict():
-            raise InputError(f"The sets do not grow: they are the same at {exactly(low)} and at {exactly(high)}.")
+            raise InputError(
+                f"The sets do not grow: they are the same at {exactly(low)} and at {exactly(high)}."
+            )
     check_nested(questions, sizes)
 
 
 def check_nested(questions: Sequence[Question], sizes: Sequence[float]) -> None:
-    """Refuse sets that do not lie each inside the next: what a step says of the next would not hold."""
+    """Refuse sets that do not lie each inside the next: what a step says of the next would not
+    hold.
+    """
     for (small, low), (large, high) in pairwise(zip(questions, sizes, strict=True)):
         if not _inside(small, large):
             raise InputError(
-                f"The sets do not grow: that of size {exactly(low)} is not inside that of size {exactly(high)}."
+                f"The sets do not grow: that of size {exactly(low)} is not inside that of "
+                f"size {exactly(high)}."
             )
 
 
 def _inside(small: Question, large: Question) -> bool:
-    limits = [len(one.text) if one.perturbation.at_most is None else one.perturbation.at_most for one in (small, large)]
+    limits = [
+        len(one.text) if one.perturbation.at_most is None else one.perturbation.at_most
+        for one in (small, large)
+    ]
     if limits[0] > limits[1]:
         return False
     if small.blackbox is not None:
@@ -81,4 +103,7 @@ def _region_inside(small: Region, large: Region) -> bool:
 
 def _points_inside(small: Floats, large: Floats) -> bool:
     pairs = zip(small, large, strict=True)
-    return all({point.tobytes() for point in few} <= {point.tobytes() for point in many} for few, many in pairs)
+    return all(
+        {point.tobytes() for point in few} <= {point.tobytes() for point in many}
+        for few, many in pairs
+    )

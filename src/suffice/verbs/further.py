@@ -1,4 +1,6 @@
-"""Further: the next question to ask where an answer is empty or the whole text, chosen by a quick look."""
+"""Further: the next question to ask where an answer is empty or the whole text, chosen by a quick
+look.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,6 @@ import numpy as np
 from suffice.errors import InputError
 from suffice.model.network import Bools
 from suffice.model.numbers import exactly
-from suffice.prove.attack import Attacker
-from suffice.prove.exact import confirm
-from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, Proved
 from suffice.sets.perturbations import (
     BundledSubstitutes,
     Deletion,
@@ -26,27 +24,34 @@ from suffice.sets.perturbations import (
     WordSwap,
 )
 from suffice.verbs.details import Further
+from suffice.verbs.engines import single_threaded
 from suffice.verbs.question import Question
-from suffice.verbs.running import single_threaded
 from suffice.verbs.wording import can
+from suffice.verify.contract import Budget, Proved
+from suffice.verify.exact import confirm
+from suffice.verify.nets.attack import Attacker
+from suffice.verify.nets.bounds_oracle import BoundsOracle
 
-SECONDS = 2.0  # for the look
+LOOK_SECONDS = 2.0  # for the look
 DOUBLINGS = 9  # how far sets are made larger or smaller
 RESTARTS = 4  # random starts of an attack
-LEAST = 5  # nearest words, where the question had none
-FEW = 3  # words that nobody finds too many
+FIRST_NEAREST = 5  # nearest words, where the question had none
+FEW_WORDS = 3  # words that nobody finds too many
 
 
 def further(question: Question, held: Bools) -> Further | None:
-    """A larger set where no word is needed, a smaller one where most are; None where the answer says enough."""
-    total, count = int((question.features & ~question.excluded).sum()), int(held.sum())
-    budget = Budget(SECONDS)
+    """A larger set where no word is needed, a smaller one where most are; None where the answer
+    says enough.
+    """
+    total = int((question.features & ~question.excluded).sum())
+    count = int(held.sum())
+    budget = Budget(LOOK_SECONDS)
     with single_threaded():
         if count == 0:
             return _first_flip(question, budget)
         if count == total > 1:
             return _smaller(question, total, budget)
-        if 2 * count >= total and count > FEW:
+        if 2 * count >= total and count > FEW_WORDS:
             return _one_at_a_time(question, total, count)
     return None
 
@@ -55,8 +60,8 @@ def further(question: Question, held: Bools) -> Further | None:
 
 
 def _first_flip(question: Question, budget: Budget) -> Further | None:
-    for name, perturbation in _larger(question):
-        if budget.spent:
+    for name, perturbation in _larger_sets(question):
+        if budget.exhausted:
             return None
         deed = _flipped(question, perturbation)
         if deed is not None:
@@ -64,7 +69,7 @@ def _first_flip(question: Question, budget: Budget) -> Further | None:
     return None
 
 
-def _larger(question: Question) -> Iterator[tuple[str, Perturbation]]:
+def _larger_sets(question: Question) -> Iterator[tuple[str, Perturbation]]:
     """Sets that hold more and more, with what each allows in words."""
     given = question.perturbation
     limit = given.at_most
@@ -75,17 +80,25 @@ def _larger(question: Question) -> Iterator[tuple[str, Perturbation]]:
     match given:
         case KNNBox(k=k) | KNNHull(k=k):
             sizes = [max(k, 1) * 2**i for i in range(1, DOUBLINGS)]
-            yield from ((f"With the {size} nearest words", replace(given, k=size)) for size in sizes)
+            yield from (
+                (f"With the {size} nearest words", replace(given, k=size)) for size in sizes
+            )
         case EpsilonBall(eps=eps):
             radii = [(eps or 0.05) * 2**i for i in range(1, DOUBLINGS)]
-            yield from ((f"Within a radius of {exactly(radius)}", replace(given, eps=radius)) for radius in radii)
+            yield from (
+                (f"Within a radius of {exactly(radius)}", replace(given, eps=radius))
+                for radius in radii
+            )
         case _:
-            yield from _other_words(given, _gone(question))
-            sizes = [LEAST * 2**i for i in range(DOUBLINGS)]
-            yield from ((f"If words may move among their {size} nearest words", KNNBox(size)) for size in sizes)
+            yield from _other_words(given, _removal_word(question))
+            sizes = [FIRST_NEAREST * 2**i for i in range(DOUBLINGS)]
+            yield from (
+                (f"If words may move among their {size} nearest words", KNNBox(size))
+                for size in sizes
+            )
 
 
-def _gone(question: Question) -> str:
+def _removal_word(question: Question) -> str:
     """What becomes of a word in whose place nothing stands."""
     return "blanked" if question.classifier.ordered else "removed"
 
@@ -108,7 +121,9 @@ def _doubled(limit: int, most: int) -> Iterator[int]:
 
 
 def limited(question: Question, limit: int | None) -> Perturbation:
-    """The question's set with another limit; the default set by its name, not by the words it allows."""
+    """The question's set with another limit; the default set by its name, not by the words it
+    allows.
+    """
     given = question.perturbation
     bundled = BundledSubstitutes(at_most=given.at_most)
     if bundled.narrowed(question.classifier, question.text) == given:
@@ -138,19 +153,24 @@ def _flipped(question: Question, perturbation: Perturbation) -> str | None:
 
 def _smaller(question: Question, total: int, budget: Budget) -> Further | None:
     """Every word is needed, so each flips the label alone: only smaller sets can leave one out."""
-    for what, perturbation in _less(question.perturbation, _gone(question)):
-        spare = 0 if budget.spent else _spare(question, perturbation)
-        if spare:
-            each = "each " if spare > 1 else ""
-            return Further(f"{what}, {spare} of the {total} words can {each}change alone.", perturbation)
+    for what, perturbation in _smaller_sets(question.perturbation, _removal_word(question)):
+        spare_words = 0 if budget.exhausted else _count_spare(question, perturbation)
+        if spare_words:
+            each = "each " if spare_words > 1 else ""
+            return Further(
+                f"{what}, {spare_words} of the {total} words can {each}change alone.", perturbation
+            )
     return None
 
 
-def _less(given: Perturbation, gone: str) -> Iterator[tuple[str, Perturbation]]:
+def _smaller_sets(given: Perturbation, gone: str) -> Iterator[tuple[str, Perturbation]]:
     match given:
         case KNNBox(k=k) | KNNHull(k=k):
             while (k := k // 2) > 0:
-                yield f"With the {k} nearest words" if k > 1 else "With the nearest word", replace(given, k=k)
+                yield (
+                    f"With the {k} nearest words" if k > 1 else "With the nearest word",
+                    replace(given, k=k),
+                )
         case EpsilonBall(eps=eps):
             for i in range(1, DOUBLINGS):
                 yield f"Within a radius of {exactly(eps / 2**i)}", replace(given, eps=eps / 2**i)
@@ -160,17 +180,23 @@ def _less(given: Perturbation, gone: str) -> Iterator[tuple[str, Perturbation]]:
 
 def _one_at_a_time(question: Question, total: int, count: int) -> Further | None:
     """Most words are held against many changes at once; against single ones fewer may do."""
-    enough = total - _spare(question, question.perturbation)
+    enough = total - _count_spare(question, question.perturbation)
     if enough >= count or question.perturbation.at_most == 1:
         return None
-    return Further(f"If only one word may change at a time, {enough_of(enough, total)}.", limited(question, 1))
+    return Further(
+        f"If only one word may change at a time, {enough_of(enough, total)}.", limited(question, 1)
+    )
 
 
 def enough_of(count: int, total: int) -> str:
-    return f"{count} of {total} words {'is' if count == 1 else 'are'} enough" if count else "no word is needed"
+    return (
+        f"{count} of {total} words {'is' if count == 1 else 'are'} enough"
+        if count
+        else "no word is needed"
+    )
 
 
-def _spare(question: Question, perturbation: Perturbation) -> int:
+def _count_spare(question: Question, perturbation: Perturbation) -> int:
     """How many of the words keep the label when they change alone, by plain bounds."""
     problem = replace(question, perturbation=perturbation).problem
     movable = problem.features & ~question.included & ~question.excluded

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
-from suffice.prove.oracles import make_oracle
-from suffice.prove.verdict import Verdict
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
-from suffice.verbs.asked import verdicts
+from suffice.verbs.black_box import sufficiency
+from suffice.verbs.engines import single_threaded
 from suffice.verbs.question import Given, Named, Padding, Question, check_listed
-from suffice.verbs.running import single_threaded
 from suffice.verbs.typed import typed_verdict
+from suffice.verify.contract import Verdict
+from suffice.verify.solvers import make_oracle
 
 
 def is_robust(
@@ -30,10 +30,12 @@ def is_robust(
     cache: str | Path | None = None,
     self_check: bool = True,
 ) -> Verdict:
-    """Do these words (or positions) suffice? Proved, Refuted with a witness, or Unknown with a reason.
+    """Do these words (or positions) suffice? Proved, Refuted with a witness, or Unknown with a
+    reason.
 
-    The independent checker reads the certificate before you see the verdict, unless `self_check` is False; what it does
-    not accept is Unknown. A solver's word (`oracle="milp"`, `"marabou"`) has no certificate when it is Proved.
+    The independent checker reads the certificate before you see the verdict, unless `self_check` is
+    False; what it does not accept is Unknown. A solver's word (`oracle="milp"`, `"marabou"`) has no
+    certificate when it is Proved.
     """
     check_listed(positions, "positions")
     question = Question(
@@ -48,7 +50,11 @@ def is_robust(
         cache=cache,
     )
     with single_threaded():
-        answer = verdicts.sufficiency(question) if question.blackbox is not None else _judged(question)
+        answer = (
+            sufficiency.sufficiency(question)
+            if question.blackbox is not None
+            else _judged(question)
+        )
         return accepted_verdict(question, answer) if self_check else answer
 
 

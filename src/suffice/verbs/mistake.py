@@ -1,4 +1,6 @@
-"""Mistake: why a text got the wrong label, and the cheapest change that would put it right, as data."""
+"""Mistake: why a text got the wrong label, and the cheapest change that would put it right, as
+data.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from suffice.model.text import Word
-from suffice.prove.verdict import Witness
 from suffice.verbs.wording import joined, quoted
+from suffice.verify.contract import Witness
 
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A word that forces the label, and how: `effect` is what its deletion takes from the label's lead over the
-    expected label. Above zero, the word pushes towards the label; below, against it.
+    """A word that forces the label, and how: `effect` is what its deletion takes from the label's
+    lead over the expected label. Above zero, the word pushes towards the label; below, against it.
 
     `name` is the word in quotes, with its position where the same word stands elsewhere too.
     """
@@ -31,12 +33,14 @@ class Push:
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """The expected label, the words that force the wrong one, and the cheapest change towards the expected label.
+    """The expected label, the words that force the wrong one, and the cheapest change towards the
+    expected label.
 
-    status, cost, lower_bound and flip are those of the contrast: "optimal" (nothing cheaper does), "found", "none"
-    (no allowed change lets the expected label reach the wrong one) or "unknown". `winner` is the label that the change
-    gives: with more than two labels it need not be the expected one, which only beats the wrong one. `changed_text` is
-    the changed text where the classifier was run on it and does not keep the label; else None.
+    status, cost, lower_bound and flip are those of the contrast: "optimal" (nothing cheaper does),
+    "found", "none" (no allowed change lets the expected label reach the wrong one) or "unknown".
+    `winner` is the label that the change gives: with more than two labels it need not be the
+    expected one, which only beats the wrong one. `changed_text` is the changed text where the
+    classifier was run on it and does not keep the label; else None.
     """
 
     label: str
@@ -54,10 +58,15 @@ class Mistake:
 
     def __post_init__(self) -> None:
         if self.status == "unknown" and not self.reason:
-            raise ValueError("Whether a mistake can be put right is unknown for a reason: say which.")
+            raise ValueError(
+                "Whether a mistake can be put right is unknown for a reason: say which."
+            )
 
     def __repr__(self) -> str:
-        return f"<Mistake {self.status}: {self.label[:40]!r} for {self.expected[:40]!r}, {len(self.pushes)} words>"
+        return (
+            f"<Mistake {self.status}: {self.label[:40]!r} for {self.expected[:40]!r}, "
+            f"{len(self.pushes)} words>"
+        )
 
     def __str__(self) -> str:
         if not self.pushes:  # no words, or no texts left to ask about them
@@ -70,12 +79,22 @@ class Mistake:
     def _change(self) -> str:
         match self.status:
             case "none":
-                return f"No allowed change of any words brings it to {self.expected!r} ({self.authority})."
+                return (
+                    f"No allowed change of any words brings it to {self.expected!r} "
+                    f"({self.authority})."
+                )
             case "unknown":
-                return f"Whether an allowed change brings it to {self.expected!r} is undecided ({self.reason})."
+                return (
+                    f"Whether an allowed change brings it to {self.expected!r} is undecided "
+                    f"({self.reason})."
+                )
         assert self.flip is not None
         best = f"the cheapest change ({self.authority})" if self.status == "optimal" else "a change"
-        how = ", by the nearest real words as an illustration" if self.changed_text and not self.flip.real else ""
+        how = (
+            ", by the nearest real words as an illustration"
+            if self.changed_text and not self.flip.real
+            else ""
+        )
         change = f"“{self.changed_text}”" if self.changed_text else self.change
         aim, rest = self._aim(self.flip)
         return f"To {aim}, {best} is{how}: {change}{rest}."
@@ -85,7 +104,9 @@ class Mistake:
         reach = f"let {self.expected!r} reach {self.label!r}"
         if self.winner != self.expected:
             return reach, f", though {self.winner!r} then beats both"
-        return (reach, ", a tie then") if flip.margin >= 0 else (f"bring it to {self.expected!r}", "")
+        return (
+            (reach, ", a tie then") if flip.margin >= 0 else (f"bring it to {self.expected!r}", "")
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -117,7 +138,8 @@ class Mistake:
             winner=data["winner"],
             authority=data["authority"],
             change=data["change"],
-            reason=data.get("reason") or ("the file does not say why" if data["status"] == "unknown" else ""),
+            reason=data.get("reason")
+            or ("the file does not say why" if data["status"] == "unknown" else ""),
         )
 
 
@@ -127,4 +149,6 @@ def _push_to_dict(push: Push) -> dict[str, Any]:
 
 def _push_from_dict(data: Mapping[str, Any]) -> Push:
     word = Word(*(data[key] for key in ("position", "text", "start", "end")))
-    return Push(word, data["effect"], data.get("name", quoted([word.text])))  # older files have no names
+    return Push(
+        word, data["effect"], data.get("name", quoted([word.text]))
+    )  # older files have no names

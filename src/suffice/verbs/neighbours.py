@@ -18,22 +18,31 @@ SHOWN = 10  # nearest words where no set says how many
 def neighbours(
     classifier: Classifier | BlackBox, word: str, *, perturbation: Perturbation | None = None
 ) -> tuple[str, ...]:
-    """The words that `word` may become, nearest or most usual first; by default those of the default set."""
+    """The words that `word` may become, nearest or most usual first; by default those of the
+    default set.
+    """
     if not isinstance(word, str) or len(word.split()) != 1 or word.strip() != word:
         raise InputError(f"What may become something else is one word, not {word!r}.")
-    question = Question(classifier, _as_read(classifier, word), perturbation=perturbation or BundledSubstitutes())
+    question = Question(
+        classifier, _as_read(classifier, word), perturbation=perturbation or BundledSubstitutes()
+    )
     chosen = question.perturbation
     if isinstance(chosen, RealWords):
         options = chosen.options(question.text, Marks("", classifier.unknown))[0]
         return tuple(option for option in options if option)
     names = question.problem.region.names
     if not names:
-        raise InputError(f"A set of kind {chosen.to_dict()['kind']!r} names no words: it allows vectors near a word's.")
+        raise InputError(
+            f"A set of kind {chosen.to_dict()['kind']!r} names no words: it allows vectors "
+            "near a word's."
+        )
     return names[0][1:] if isinstance(question.problem.region, Choice) else names[0]
 
 
 def every_set(classifier: Classifier | BlackBox, word: str) -> Mapping[str, tuple[str, ...]]:
-    """What a word may become by each kind of set that names words, and by the groups that audits exchange."""
+    """What a word may become by each kind of set that names words, and by the groups that audits
+    exchange.
+    """
     found = {"bundled substitutes": neighbours(classifier, word)}
     try:
         found["nearest words"] = neighbours(classifier, word, perturbation=KNNBox(SHOWN))

@@ -1,4 +1,6 @@
-"""Prefer: among equally cheap sets, one with content words rather than stop words and punctuation."""
+"""Prefer: among equally cheap sets, one with content words rather than stop words and
+punctuation.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +12,31 @@ import numpy as np
 
 from suffice.errors import InputError
 from suffice.model.network import Bools, Floats
-from suffice.prove.choices import by_choice
-from suffice.prove.oracles.bounds import BoundsOracle
-from suffice.prove.verdict import Budget, OutOfTime, Proved, Unknown
-from suffice.search.words import Outcome
+from suffice.optimise.word_tree import Outcome
 from suffice.sets.perturbations import RealWords
+from suffice.verbs.engines import oracle_for
 from suffice.verbs.question import Question
-from suffice.verbs.running import oracle_of
+from suffice.verify.contract import Budget, OutOfTime, Proved, Unknown
+from suffice.verify.nets.bounds_oracle import BoundsOracle
+from suffice.verify.nets.presolve.one_hot import reduced_to_one_hot
 
 PREFERENCES = ("content", "found")
 RESTARTS = 4  # random starts of an attack on a candidate
 DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
-EFFORT = 2000  # subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
-LESS_EFFORT = 200  # the same where a content word would go, of real words
-LEAST_EFFORT = 32  # the least of either
-FURTHER = 2  # times as far that a subproblem goes where lines around windows bound it
-WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
-CHEAP, PASSES = 2 * 10**9, 40  # multiplications for all cheap looks of a walk, and passes that one of them takes
-IN_VAIN = 3  # such candidates left open after which no more of them are looked at
+# subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
+STOP_WORD_SUBPROBLEMS = 2000
+CONTENT_WORD_SUBPROBLEMS = 200  # the same where a content word would go, of real words
+FEWEST_SUBPROBLEMS = 32  # the least of either
+WINDOW_FACTOR = 2  # times as far that a subproblem goes where lines around windows bound it
+MOST_WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
+CHEAP, PASSES = (
+    2 * 10**9,
+    40,
+)  # multiplications for all cheap looks of a walk, and passes that one of them takes
+MOST_VAIN_TRIES = 3  # such candidates left open after which no more of them are looked at
 
-# Function words of English; those that deny (no, not, never, nor, without) carry meaning and are not among them.
+# Function words of English; those that deny (no, not, never, nor, without) carry meaning and are
+# not among them.
 FUNCTION_WORDS = """
 a about above after again all also am an and any are as at be because been before being below between both but by
 can could did do does doing down during each either else ever few for from further had has have having he her here
@@ -44,16 +51,16 @@ STOP_WORDS = frozenset(FUNCTION_WORDS.split())
 
 
 @lru_cache(maxsize=2**16)
-def carries_little(token: str) -> bool:
+def is_low_content(token: str) -> bool:
     """A stop word, or nothing but punctuation."""
     word = token.lower().replace("’", "'")
     return word in STOP_WORDS or not any(char.isalnum() for char in word)
 
 
-def little(question: Question) -> list[int]:
+def low_content_words(question: Question) -> list[int]:
     """The positions of words that carry little, where the question would rather do without them."""
     wanted = question.more.get("prefer", "content") == "content"
-    return [word.position for word in question.text.words if wanted and carries_little(word.text)]
+    return [word.position for word in question.text.words if wanted and is_low_content(word.text)]
 
 
 def preference(name: str) -> str:
@@ -66,16 +73,19 @@ def preference(name: str) -> str:
 class Preference:
     """Which of equally cheap sets of words a question's answer should be.
 
-    Content words are better than stop words, and of two content words the one that speaks more for the label in a text
-    of its own (over boxes and balls: the one whose change alone takes more from the label's lead). Words are exchanged
-    one at a time, the least first, and with a limit per question, so that it stays quick; ties go to the order of the
-    text, so that the answer is the same every time.
+    Content words are better than stop words, and of two content words the one that speaks more for
+    the label in a text of its own (over boxes and balls: the one whose change alone takes more from
+    the label's lead). Words are exchanged one at a time, the least first, and with a limit per
+    question, so that it stays quick; ties go to the order of the text, so that the answer is the
+    same every time.
     """
 
     question: Question
     budget: Budget
-    seen: set[bytes] = field(default_factory=set)  # sets in which nothing is left to exchange, as far as attacks tell
-    patience: int = IN_VAIN
+    seen: set[bytes] = field(
+        default_factory=set
+    )  # sets in which nothing is left to exchange, as far as attacks tell
+    patience: int = MOST_VAIN_TRIES
 
     @property
     def wanted(self) -> bool:
@@ -83,44 +93,62 @@ class Preference:
 
     @cached_property
     def oracle(self) -> BoundsOracle:
-        return oracle_of(by_choice(self.question.problem))
+        return oracle_for(reduced_to_one_hot(self.question.problem))
 
     @cached_property
     def rank(self) -> list[int]:
-        """The place of each position, the best first: content before stop words, then by what it is worth."""
-        found, tokens = self._worth, self.question.text.tokens
+        """The place of each position, the best first: content before stop words, then by what it is
+        worth.
+        """
+        found = self._worth
+        tokens = self.question.text.tokens
         worth = np.round(found / (np.abs(found).max() or 1.0), DIGITS)
-        order = sorted(range(len(tokens)), key=lambda i: (carries_little(tokens[i]), -worth[i], i))
+        order = sorted(range(len(tokens)), key=lambda i: (is_low_content(tokens[i]), -worth[i], i))
         return [order.index(i) for i in range(len(order))]
 
     @cached_property
     def _worth(self) -> Floats:
-        """The lead of each word by itself, or over boxes and balls, what its change can take from the text's lead."""
+        """The lead of each word by itself, or over boxes and balls, what its change can take from
+        the text's lead.
+        """
         question = self.question
         if not isinstance(question.perturbation, RealWords):
-            return np.asarray(-self.oracle.attacker.push.min(0))
-        tokens = list(dict.fromkeys(question.text.tokens))  # arrays of strings would lose what is not printed
+            return np.asarray(-self.oracle.attacker.word_effects.min(0))
+        tokens = list(
+            dict.fromkeys(question.text.tokens)
+        )  # arrays of strings would lose what is not printed
         lead = dict(zip(tokens, _by_themselves(question, tokens).tolist(), strict=True))
         return np.array([lead[token] for token in question.text.tokens])
 
-    def rather(self, held: Bools) -> Bools:
+    def preferred_set(self, held: Bools) -> Bools:
         """A better set of the same cost that may do as well: nobody has proved it."""
         found, _ = self._walked(held, None, hopeful=True)
         self.seen.add(found.tobytes())
         return found
 
-    def of(self, outcome: Outcome) -> Outcome:
-        """The outcome with words exchanged for better ones of the same cost, where that is proved to suffice."""
-        held, open_ = outcome.held, outcome.witness is not None or not outcome.finished
-        if not self.wanted or open_ or held is None or held.tobytes() in self.seen or not self._mine(held):
+    def improved(self, outcome: Outcome) -> Outcome:
+        """The outcome with words exchanged for better ones of the same cost, where that is proved
+        to suffice.
+        """
+        held = outcome.held
+        open_ = outcome.witness is not None or not outcome.finished
+        if (
+            not self.wanted
+            or open_
+            or held is None
+            or held.tobytes() in self.seen
+            or not self._mine(held)
+        ):
             return outcome
         hoped, proof = self._walked(held, outcome.proof, hopeful=True)
         if proof is not None:
             return replace(outcome, held=hoped, proof=proof)
-        verdict = self.oracle.ask((self.question.problem.features & ~hoped)[None], self._limited(EFFORT))[0]
+        verdict = self.oracle.ask(
+            (self.question.problem.features & ~hoped)[None], self._limited(STOP_WORD_SUBPROBLEMS)
+        )[0]
         if isinstance(verdict, Proved):
             return replace(outcome, held=hoped, proof=verdict)
-        if self.oracle.form.pooled is not None and self.oracle.problem.source is None:
+        if self.oracle.prepared.pooled is not None and self.oracle.problem.one_hot is None:
             self.patience = 0  # over maxima what is left open takes long, and is left open again
         found, proof = self._walked(held, outcome.proof, hopeful=False)
         return replace(outcome, held=found, proof=proof)
@@ -130,11 +158,16 @@ class Preference:
         words = held & self.question.features & ~self.question.included
         return [int(word) for word in np.flatnonzero(words)]
 
-    def _walked(self, held: Bools, proof: Proved | None, hopeful: bool) -> tuple[Bools, Proved | None]:
-        """The set after every exchange, and its proof; a hopeful walk proves none of them, so that it may have none."""
-        waiting, left = sorted(self._mine(held), key=lambda i: -self.rank[i]), self._looks
+    def _walked(
+        self, held: Bools, proof: Proved | None, hopeful: bool
+    ) -> tuple[Bools, Proved | None]:
+        """The set after every exchange, and its proof; a hopeful walk proves none of them, so that
+        it may have none.
+        """
+        waiting = sorted(self._mine(held), key=lambda i: -self.rank[i])
+        left = self._looks
         with contextlib.suppress(OutOfTime):
-            while waiting and left > 0 and not self.budget.spent:
+            while waiting and left > 0 and not self.budget.exhausted:
                 pairs = self._pairs(held, waiting)[:left]
                 left -= len(pairs)
                 held, proof, waiting = self._exchanged(held, proof, waiting, pairs, hopeful)
@@ -142,35 +175,56 @@ class Preference:
 
     @cached_property
     def _looks(self) -> int:
-        """How many exchanges a walk looks at: in a long text they would be too many for what they are worth."""
-        form = self.oracle.form
-        return int(CHEAP // (form.work + PASSES * sum(step.weight.size for step in form.steps)))
+        """How many exchanges a walk looks at: in a long text they would be too many for what they
+        are worth.
+        """
+        form = self.oracle.prepared
+        return int(
+            CHEAP
+            // (form.intermediate_work + PASSES * sum(step.weight.size for step in form.steps))
+        )
 
     def _pairs(self, held: Bools, words: list[int]) -> list[tuple[int, int]]:
         """Words, and better ones that could stand in their place."""
-        return [(word, other) for word in words for other in _instead(self.question, held, word, self.rank)]
+        return [
+            (word, other)
+            for word in words
+            for other in _instead(self.question, held, word, self.rank)
+        ]
 
     def _exchanged(
-        self, held: Bools, proof: Proved | None, words: list[int], pairs: list[tuple[int, int]], hopeful: bool
+        self,
+        held: Bools,
+        proof: Proved | None,
+        words: list[int],
+        pairs: list[tuple[int, int]],
+        hopeful: bool,
     ) -> tuple[Bools, Proved | None, list[int]]:
-        """The set with a better word in the place of the first one that has any that does, or may do.
+        """The set with a better word in the place of the first one that has any that does, or may
+        do.
 
-        Sets for all the words are asked about together; with what is exchanged come the words that are to be looked at
-        again, since they now stand beside another word.
+        Sets for all the words are asked about together; with what is exchanged come the words that
+        are to be looked at again, since they now stand beside another word.
         """
-        question, oracle = self.question, self.oracle
+        question = self.question
+        oracle = self.oracle
         pairs = _promising(oracle, held, pairs, self.budget)
         if not pairs:
             return held, proof, []
         rows = [_swap(held, word, other) for word, other in pairs]
         free = question.problem.features & ~np.stack(rows)
         cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=self.budget)
-        patience, real = self.patience, isinstance(question.perturbation, RealWords)
+        patience = self.patience
+        real = isinstance(question.perturbation, RealWords)
         for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
-            weak, verdict = carries_little(question.text.tokens[word]), answer
+            weak = is_low_content(question.text.tokens[word])
+            verdict = answer
             hoped = hopeful and weak and isinstance(answer, Unknown)
             if isinstance(answer, Unknown) and not hoped and patience > 0 and (weak or real):
-                verdict = oracle.ask(known[None], self._limited(EFFORT if weak else LESS_EFFORT))[0]
+                verdict = oracle.ask(
+                    known[None],
+                    self._limited(STOP_WORD_SUBPROBLEMS if weak else CONTENT_WORD_SUBPROBLEMS),
+                )[0]
                 patience -= isinstance(verdict, Unknown)
             if isinstance(verdict, Proved) or hoped:
                 proved = verdict if isinstance(verdict, Proved) else None
@@ -178,15 +232,22 @@ class Preference:
         return held, proof, []
 
     def _limited(self, most: int) -> Budget:
-        """For one candidate: fewer subproblems where they are large, unless each takes one quick pass."""
-        quick, work = self.oracle.problem.source is not None, self.oracle.form.effort
-        most = most if self.oracle.windows is None else most // FURTHER
-        return Budget(max(self.budget.left, 0.0), most if quick else min(most, max(LEAST_EFFORT, WORK // work)))
+        """For one candidate: fewer subproblems where they are large, unless each takes one quick
+        pass.
+        """
+        quick = self.oracle.problem.one_hot is not None
+        work = self.oracle.prepared.subproblem_work
+        most = most if self.oracle.max_of_sums is None else most // WINDOW_FACTOR
+        return Budget(
+            max(self.budget.seconds_left, 0.0),
+            most if quick else min(most, max(FEWEST_SUBPROBLEMS, MOST_WORK // work)),
+        )
 
 
 def _by_themselves(question: Question, tokens: list[str]) -> Floats:
     """The label's lead in texts of one word each."""
-    classifier, problem = question.classifier, question.problem
+    classifier = question.classifier
+    problem = question.problem
     points = np.stack([classifier.embed(classifier.read([token])) for token in tokens])
     moved = np.flatnonzero((points != points[0]).any((0, 2)))
     if len(moved) > 1:
@@ -199,10 +260,13 @@ def _by_themselves(question: Question, tokens: list[str]) -> Floats:
 def _promising(
     oracle: BoundsOracle, held: Bools, pairs: list[tuple[int, int]], budget: Budget
 ) -> list[tuple[int, int]]:
-    """The exchanges that an attack on the set without the first word does not show to be too little at once."""
+    """The exchanges that an attack on the set without the first word does not show to be too little
+    at once.
+    """
     if not pairs:
         return []
-    problem, words = oracle.problem, sorted({word for word, _ in pairs})
+    problem = oracle.problem
+    words = sorted({word for word, _ in pairs})
     free = np.repeat((problem.features & ~held)[None], len(words), axis=0)
     free[np.arange(len(words)), words] = True
     points = oracle.attacker.attack(free, restarts=RESTARTS, budget=budget).point
@@ -218,11 +282,16 @@ def _instead(question: Question, held: Bools, word: int, rank: list[int]) -> lis
     alike = question.costs.units == question.costs.units[word]
     others = np.flatnonzero(question.features & ~held & ~question.excluded & alike).tolist()
     found = [i for i in others if rank[i] < rank[word]]
-    real = [i for i in found if i < len(question.text.words) and not carries_little(question.text.tokens[i])]
+    real = [
+        i
+        for i in found
+        if i < len(question.text.words) and not is_low_content(question.text.tokens[i])
+    ]
     return sorted(real, key=rank.__getitem__)
 
 
 def _swap(held: Bools, word: int, other: int) -> Bools:
     row = held.copy()
-    row[word], row[other] = False, True
+    row[word] = False
+    row[other] = True
     return row

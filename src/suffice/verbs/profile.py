@@ -1,7 +1,7 @@
 """Profile: how the explanation grows with the size of the perturbation sets.
 
-What one step learnt helps the others where a search over words answers them (climbing.py). Of a black box, texts that
-it still remembers are not run again, but each step looks for its flips anew.
+What one step learnt helps the others where a search over words answers them (climbing.py). Of a
+black box, texts that it still remembers are not run again, but each step looks for its flips anew.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.numbers import exactly
 from suffice.model.text import Text
+from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Budget
-from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT
-from suffice.verbs.asked import explaining
-from suffice.verbs.climbing import Climb, interrupted
+from suffice.verbs.black_box import explaining
+from suffice.verbs.engines import OnProgress, single_threaded
 from suffice.verbs.explanation import Explanation, counted, known_below, least_by, sufficing
 from suffice.verbs.families import LIMIT, check_family, check_grown, check_nested, parameter_of
 from suffice.verbs.growth import Growth, growth, growth_asked
+from suffice.verbs.profile_steps import ProfileSteps, interrupted
 from suffice.verbs.question import Given, Named, Padding, Question
 from suffice.verbs.radius import Radius, close_in, decided, known_radius
-from suffice.verbs.running import OnProgress, single_threaded
 from suffice.verbs.wording import authority, fitting, placed
+from suffice.verify.contract import Budget
 
 
 @dataclass(frozen=True, eq=False)
 class Profile(Answer):
     """How the explanation grows with the size of the perturbation sets.
 
-    One explanation per step. No word at all is needed up to `free_until`, and some word is from `needed_from` on; None
-    where the search for that radius found none. Both are about the empty set, whatever words were asked for, and
-    `radii` has the certificate of each ("free_until", "needed_from"), as far as the checker accepted it (or was not to
-    be asked).
+    One explanation per step. No word at all is needed up to `free_until`, and some word is from
+    `needed_from` on; None where the search for that radius found none. Both are about the empty
+    set, whatever words were asked for, and `radii` has the certificate of each ("free_until",
+    "needed_from"), as far as the checker accepted it (or was not to be asked).
     """
 
     parameter: str  # "k", "eps" or "at_most"; "size" for other families
@@ -80,30 +80,49 @@ class Profile(Answer):
     def _said_already(self, last: Explanation) -> bool:
         """Whether the last step is one of those up to where no word is needed."""
         free = self.free_until is not None and self.steps[-1] <= self.free_until
-        return free and last.status == "optimal" and not last.positions and "nothing" not in last.meta
+        return (
+            free and last.status == "optimal" and not last.positions and "nothing" not in last.meta
+        )
 
     def _start(self) -> str:
-        free, needed = self.free_until, self.needed_from
+        free = self.free_until
+        needed = self.needed_from
         if needed is None:
-            return f"No word is needed up to {self.named(free)} ({self._by})." if free is not None else self._open()
+            return (
+                f"No word is needed up to {self.named(free)} ({self._by})."
+                if free is not None
+                else self._open()
+            )
         if free is None:
             return f"Some word is needed at {self.named(needed)}{self._below(needed)}."
-        return f"No word is needed up to {self.named(free)} ({self._by}); from {self.named(needed)} on some word is."
+        return (
+            f"No word is needed up to {self.named(free)} ({self._by}); from {self.named(needed)} "
+            "on some word is."
+        )
 
     def _open(self) -> str:
         """Why it is not known at which size some word is needed."""
-        why = next((one.reason for one in self.explanations if one.reason), "the words asked for leave it open")
+        why = next(
+            (one.reason for one in self.explanations if one.reason),
+            "the words asked for leave it open",
+        )
         return f"Undecided from which size on some word is needed ({why})."
 
     def _below(self, size: float) -> str:
-        """What is said of smaller sets where it is not known that no word is needed; there may be none."""
+        """What is said of smaller sets where it is not known that no word is needed; there may be
+        none.
+        """
         least = self.parameter in (LIMIT, "k") and size == 1
         return " already" if least else "; whether one is below that is open"
 
     @property
     def _by(self) -> str:
         """Who says up to where no word is needed."""
-        return "proved" if self.proved else authority({**self.explanations[0].meta, "checked": False}, "enough")
+        return (
+            "proved"
+            if self.proved
+            else authority({**self.explanations[0].meta, "checked": False}, "enough")
+        )
 
     def named(self, size: float) -> str:
         """A size as people say it."""
@@ -113,7 +132,8 @@ class Profile(Answer):
 
     def _end(self) -> str:
         last = self.explanations[-1]
-        where, asked = f"At {self.named(self.steps[-1])}", fitting(self.text, last.meta)
+        where = f"At {self.named(self.steps[-1])}"
+        asked = fitting(self.text, last.meta)
         if last.status == "unknown":
             return f"{where} nothing better than the whole text was shown ({last.reason})."
         if last.status == "infeasible":
@@ -144,7 +164,8 @@ class Profile(Answer):
 
     def __repr__(self) -> str:
         costs = ", ".join(
-            f"{exactly(step)}: {exactly(cost)}" for step, cost in zip(self.steps, self.costs, strict=True)
+            f"{exactly(step)}: {exactly(cost)}"
+            for step, cost in zip(self.steps, self.costs, strict=True)
         )
         shown = costs if len(costs) <= 120 else f"{costs[:117]}..."
         return f"<Profile over {self.parameter}: {shown}>"
@@ -165,7 +186,12 @@ class Profile(Answer):
             "proved": list(self.proved),
             "certificates": {name: one.summary() for name, one in self.radii.items()},
             "words": [
-                {**asdict(item.word), "enters": item.enters, "steps": list(item.steps), "needed": item.needed}
+                {
+                    **asdict(item.word),
+                    "enters": item.enters,
+                    "steps": list(item.steps),
+                    "needed": item.needed,
+                }
                 for item in self.growth
             ],
             "explanations": [result.to_dict() for result in self.explanations],
@@ -190,14 +216,16 @@ def profile(
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Profile:
-    """The explanation at each of several sizes of the sets: `profile(clf, text, sf.KNNBox, [5, 10, 15, 25])`.
+    """The explanation at each of several sizes of the sets: `profile(clf, text, sf.KNNBox, [5, 10,
+    15, 25])`.
 
-    `perturbation` makes a perturbation from a number, each inside the next: k-nearest sets, balls, lists of
-    substitutes, or `lambda r: sf.Deletion(at_most=r)` where more and more words change at once. `seconds` is for all
-    steps together. For k, eps and at_most the result also says up to which size no word is needed at all, and from
-    which on some word is.
+    `perturbation` makes a perturbation from a number, each inside the next: k-nearest sets, balls,
+    lists of substitutes, or `lambda r: sf.Deletion(at_most=r)` where more and more words change at
+    once. `seconds` is for all steps together. For k, eps and at_most the result also says up to
+    which size no word is needed at all, and from which on some word is.
     """
-    sizes, budget = _sizes(steps), Budget(seconds)
+    sizes = _sizes(steps)
+    budget = Budget(seconds)
     check_family(perturbation)
     read = classifier.read(text)
 
@@ -213,7 +241,9 @@ def profile(
             seconds=seconds,
             seed=seed,
             max_queries=max_queries,
-            cache=None if isinstance(classifier, BlackBox) else cache,  # all steps share that of a black box
+            cache=None
+            if isinstance(classifier, BlackBox)
+            else cache,  # all steps share that of a black box
             more={"size": size},
         )
 
@@ -238,10 +268,11 @@ def _climbed(
     self_check: bool,
 ) -> Profile:
     """The steps, the radius as far as time is left, and the words."""
-    started, questions = time.monotonic(), [question(size) for size in sizes]
+    started = time.monotonic()
+    questions = [question(size) for size in sizes]
     parameter = parameter_of([one.perturbation.to_dict() for one in questions])
     check_grown(questions, sizes)
-    climb = Climb(questions, on_progress, self_check)
+    climb = ProfileSteps(questions, on_progress, self_check)
     found = climb.run(budget)
     budget = Budget(1e-3) if climb.stopped else budget
     radius = known_radius(sizes, found, questions[0])
@@ -272,14 +303,19 @@ def _asked(
     on_progress: OnProgress | None,
     self_check: bool,
 ) -> Profile:
-    """The steps for a black box, the small ones first: their texts are among those of the larger ones."""
-    started, found = time.monotonic(), list[Explanation]()
+    """The steps for a black box, the small ones first: their texts are among those of the larger
+    ones.
+    """
+    started = time.monotonic()
+    found = list[Explanation]()
     check_nested(questions, sizes)
     for step, question in enumerate(questions):
-        left = 0.0 if any(map(interrupted, found)) else budget.left
+        left = 0.0 if any(map(interrupted, found)) else budget.seconds_left
         share = max(left, 1e-3) / (len(questions) - step)
         spent = 0 if step == 0 else questions[step - 1].asked.meter.total
-        found.append(explaining.explained(question, on_progress, self_check, share / question.seconds, spent))
+        found.append(
+            explaining.explained(question, on_progress, self_check, share / question.seconds, spent)
+        )
     radius = known_radius(sizes, found, questions[0])
     limits = [question.perturbation.at_most for question in questions]
     grown = growth_asked(questions, sizes, found)
@@ -307,5 +343,9 @@ def _profile(
         needed_from=None if radius.needed is None else radius.needed.size,
         stats=stats,
         radii={name: end.certificate for name, end in known.items() if end.certificate is not None},
-        proved=tuple(f"at {parameter} = {exactly(end.size)}: {fact}" for end in known.values() for fact in end.proved),
+        proved=tuple(
+            f"at {parameter} = {exactly(end.size)}: {fact}"
+            for end in known.values()
+            for fact in end.proved
+        ),
     )

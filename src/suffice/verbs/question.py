@@ -1,4 +1,6 @@
-"""Question: text, set, costs, words asked for and limits, read and checked once; every verb starts from one."""
+"""Question: text, set, costs, words asked for and limits, read and checked once; every verb starts
+from one.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,17 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.numbers import double
 from suffice.model.text import Text
-from suffice.prove.asked import Asked, Meter
-from suffice.prove.exact import predicted
-from suffice.prove.verdict import Budget, Problem, Witness, winner
-from suffice.search.cost import Cost, Costs, costs
-from suffice.search.writing import header, positions
+from suffice.optimise.certificate_lines import header, positions
+from suffice.optimise.cost import Cost, Costs, costs
 from suffice.sets.perturbations import BundledSubstitutes, Marks, Perturbation, RealWords
 from suffice.sets.regions import Choice
 from suffice.sets.still import refuse_moved
 from suffice.sets.table import BY_NAME
 from suffice.sets.table import from_dict as set_from_dict
 from suffice.verbs.rewriting import shown
+from suffice.verify.contract import Budget, Problem, Witness, winner
+from suffice.verify.exact import predicted_class
+from suffice.verify.queries import Meter, QuerySession
 from suffice.version import __version__
 
 Given: TypeAlias = str | Sequence[str] | Text
@@ -37,7 +39,18 @@ Named: TypeAlias = Sequence[str | int]
 Padding: TypeAlias = Literal["fixed", "feature"]
 FORMAT = 1
 METHODS = ("search", "hs", "msa")
-KEYS = ("text", "perturbation", "cost", "include", "exclude", "padding", "method", "oracle", "seconds", "seed")
+KEYS = (
+    "text",
+    "perturbation",
+    "cost",
+    "include",
+    "exclude",
+    "padding",
+    "method",
+    "oracle",
+    "seconds",
+    "seed",
+)
 FINDING = 0.75  # of the time; what is left of it is for checking the proof that was found
 GRACE = 1.0  # seconds that a check may take in any case
 LIMITS = ("confidence", "max_queries")  # of black boxes; saved only where they are given
@@ -46,11 +59,12 @@ MORE = ("towards", "of", "limit", "size", "prefer")  # what some verbs add
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Question:
-    """Everything that is asked of one text: the central noun, the same for Python, command line, page and batch.
+    """Everything that is asked of one text: the central noun, the same for Python, command line,
+    page and batch.
 
-    What is given is read and checked here, before any work is done: a text becomes the words that the classifier sees,
-    words to include and exclude become positions, and a set keeps only what the text can use. `to_dict` and
-    `from_dict` save and restore it.
+    What is given is read and checked here, before any work is done: a text becomes the words that
+    the classifier sees, words to include and exclude become positions, and a set keeps only what
+    the text can use. `to_dict` and `from_dict` save and restore it.
     """
 
     classifier: Classifier
@@ -66,7 +80,9 @@ class Question:
     seed: int
     confidence: float | None
     max_queries: int | None
-    more: Mapping[str, Any] = field(default_factory=dict)  # what a verb adds: towards, of, limit, size
+    more: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what a verb adds: towards, of, limit, size
 
     def __init__(
         self,
@@ -120,7 +136,10 @@ class Question:
     def __repr__(self) -> str:
         source = self.text.source
         shown = source if len(source) <= 60 else f"{source[:57]}..."
-        return f"<Question of {shown!r}: {self.perturbation.to_dict()['kind']}, {len(self.text.words)} words>"
+        return (
+            f"<Question of {shown!r}: {self.perturbation.to_dict()['kind']}, "
+            f"{len(self.text.words)} words>"
+        )
 
     # --- what the parts mean ---
 
@@ -131,7 +150,9 @@ class Question:
     @cached_property
     def features(self) -> Bools:
         """The positions that may change and be explained."""
-        return np.arange(len(self.text)) < (len(self.text.words) if self.padding == "fixed" else len(self.text))
+        return np.arange(len(self.text)) < (
+            len(self.text.words) if self.padding == "fixed" else len(self.text)
+        )
 
     @cached_property
     def included(self) -> Bools:
@@ -146,8 +167,10 @@ class Question:
         """The question as the prover takes it."""
         region = self.perturbation.around(self.classifier, self.text)
         refuse_moved(self.classifier, region, self.features)
-        label = predicted(self.classifier.network, self.classifier.embed(self.text))
-        return Problem(self.classifier.network, region, label, self.features, self.perturbation.at_most)
+        label = predicted_class(self.classifier.network, self.classifier.embed(self.text))
+        return Problem(
+            self.classifier.network, region, label, self.features, self.perturbation.at_most
+        )
 
     @property
     def blackbox(self) -> BlackBox | None:
@@ -155,19 +178,25 @@ class Question:
         return self.classifier if isinstance(self.classifier, BlackBox) else None
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> QuerySession:
         """The question as it is put to a black box."""
         box = self.blackbox
         assert box is not None
         assert isinstance(self.perturbation, RealWords)
         given = self.perturbation.options(self.text, Marks("", box.mask))
         pairs = zip(self.text.tokens, given, strict=True)
-        options = tuple(tuple(dict.fromkeys(new for new in words if new != token)) for token, words in pairs)
-        return Asked(box, self.text, options, self.perturbation.at_most, Meter(Budget(), self.max_queries))
+        options = tuple(
+            tuple(dict.fromkeys(new for new in words if new != token)) for token, words in pairs
+        )
+        return QuerySession(
+            box, self.text, options, self.perturbation.at_most, Meter(Budget(), self.max_queries)
+        )
 
     @property
     def blanks(self) -> bool:
-        """Whether words that go leave their places empty, so that what is left is not the text without them."""
+        """Whether words that go leave their places empty, so that what is left is not the text
+        without them.
+        """
         kind = BY_NAME.get(str(self.perturbation.to_dict().get("kind")))
         return kind is not None and kind.removes and self.classifier.ordered
 
@@ -180,13 +209,18 @@ class Question:
 
     @cached_property
     def others(self) -> tuple[tuple[str, ...], ...] | None:
-        """What may stand at each position instead of its word, "" for nothing; None where words move as vectors."""
+        """What may stand at each position instead of its word, "" for nothing; None where words
+        move as vectors.
+        """
         if self.blackbox is not None:
             return self.asked.options
-        region, pad = self.problem.region, self.classifier.pad
+        region = self.problem.region
+        pad = self.classifier.pad
         if not isinstance(region, Choice):
             return None
-        return tuple(tuple("" if name == pad else name for name in names[1:]) for names in region.names)
+        return tuple(
+            tuple("" if name == pad else name for name in names[1:]) for names in region.names
+        )
 
     @property
     def label(self) -> str:
@@ -195,13 +229,17 @@ class Question:
 
     @property
     def budget(self) -> Budget:
-        """The time to find an answer, from now on; a proof has to be checked too, texts that were run have not."""
+        """The time to find an answer, from now on; a proof has to be checked too, texts that were
+        run have not.
+        """
         only_run = self.blackbox is not None and self.blackbox.bag is None
         return Budget(self.seconds if only_run else FINDING * self.seconds)
 
     @property
     def checking(self) -> float:
-        """The seconds that checking a proof may take, so that finding and checking keep to the limit together."""
+        """The seconds that checking a proof may take, so that finding and checking keep to the
+        limit together.
+        """
         return GRACE + (1 - FINDING) * self.seconds
 
     def rival(self, label: Any) -> int:
@@ -218,7 +256,9 @@ class Question:
         return header(self.classifier, self.text, self.problem, self.perturbation.to_dict(), claim)
 
     def witness(self, found: Witness | None) -> Witness | None:
-        """The witness with names for people, and with its text where the classifier does not keep the label on it."""
+        """The witness with names for people, and with its text where the classifier does not keep
+        the label on it.
+        """
         if found is None or self.blackbox is not None:
             return found
         names = (self._word(found.point[i], i) for i in found.positions)
@@ -236,7 +276,10 @@ class Question:
             hits = (region.points[position, : len(names)] == vector).all(-1)
             return names[int(hits.argmax())]
         distance = ((self.classifier.table - vector) ** 2).sum(-1)
-        special = [self.classifier.lookup[self.classifier.pad], self.classifier.lookup[self.classifier.unknown]]
+        special = [
+            self.classifier.lookup[self.classifier.pad],
+            self.classifier.lookup[self.classifier.unknown],
+        ]
         distance[special] = np.inf
         return self.classifier.vocabulary[int(distance.argmin())]
 
@@ -245,7 +288,9 @@ class Question:
         return {
             "format": FORMAT,
             "model": self.classifier.digest,
-            "text": self.text.source if self._is_string else list(self.text.tokens[: len(self.text.words)]),
+            "text": self.text.source
+            if self._is_string
+            else list(self.text.tokens[: len(self.text.words)]),
             "perturbation": self.perturbation.to_dict(),
             "cost": None if self.cost is None else self.costs.by_word(self.text),
             "include": list(self.include),
@@ -269,14 +314,25 @@ class Question:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any], classifier: Classifier | BlackBox) -> Question:
-        """The question that `to_dict` described, refused where it was asked of another classifier."""
+        """The question that `to_dict` described, refused where it was asked of another
+        classifier.
+        """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT or "text" not in data:
-            raise InputError(f"This is not a saved question of format {FORMAT}: save one with `Question.to_dict()`.")
+            raise InputError(
+                f"This is not a saved question of format {FORMAT}: save one with "
+                "`Question.to_dict()`."
+            )
         if "model" not in data and "meta" in data:
-            raise InputError("This is an answer, not a question: save its `question`, or `Question.to_dict()`.")
+            raise InputError(
+                "This is an answer, not a question: save its `question`, or `Question.to_dict()`."
+            )
         if data.get("model") != classifier.digest:
-            own, other = classifier.digest[:12], str(data.get("model"))[:12]
-            raise InputError(f"The question was asked of another classifier (digest {other}; this one has {own}).")
+            own = classifier.digest[:12]
+            other = str(data.get("model"))[:12]
+            raise InputError(
+                f"The question was asked of another classifier (digest {other}; this one has "
+                f"{own})."
+            )
         strange = sorted(data.keys() - {*KEYS, *LIMITS, *MORE, "format", "model"})
         if strange:  # what an answer says of itself is no part of a question
             raise InputError(f"A saved question has no field {strange[0]!r}: take it out.")
@@ -289,7 +345,9 @@ class Question:
     def meta(self) -> dict[str, Any]:
         """What a result says of how it was asked."""
         asked = {name: value for name, value in self.to_dict().items() if name != "format"}
-        text = asked.pop("text")  # the answer holds it, but not whether it was given as a list of words
+        text = asked.pop(
+            "text"
+        )  # the answer holds it, but not whether it was given as a list of words
         words = {} if isinstance(text, str) else {"words": text}
         versions = {
             "suffice": __version__,
@@ -306,11 +364,15 @@ class Question:
         }
 
     def _how_asked(self) -> dict[str, Any]:
-        """Of a black box: its name, how far its numbers move, what a reader should know, and what rests on a file."""
-        self.asked.settle()
+        """Of a black box: its name, how far its numbers move, what a reader should know, and what
+        rests on a file.
+        """
+        self.asked.recheck_answers()
         box = self.asked.blackbox
         said = {"name": box.name, "tolerance": box.answers.tolerance, "notes": list(box.told)}
-        return said | ({} if box.cache is None else {"file": self._filed(Path(box.cache).name, box.answers)})
+        return said | (
+            {} if box.cache is None else {"file": self._filed(Path(box.cache).name, box.answers)}
+        )
 
     @staticmethod
     def _filed(name: str, answers: Answers) -> dict[str, Any]:
@@ -341,7 +403,9 @@ def _made_by(given: Any) -> str:
     if hasattr(given, "state_dict"):
         return "sf.from_torch makes one of a network"
     if callable(given) and not isinstance(given, type):
-        return "sf.from_function(predict, labels=[...]) makes one of a function from texts to scores"
+        return (
+            "sf.from_function(predict, labels=[...]) makes one of a function from texts to scores"
+        )
     return "sf.load, sf.Classifier or one of sf.from_... makes one"
 
 
@@ -355,7 +419,8 @@ def _refuse_asking(**limits: Any) -> None:
     for name, value in limits.items():
         if value is not None:
             raise InputError(
-                f"{name}={value!r} is for black boxes (sf.from_function and its like), and this classifier is none: "
+                f"{name}={value!r} is for black boxes (sf.from_function and its like), and "
+                "this classifier is none: "
                 "leave it out."
             )
 
@@ -365,36 +430,50 @@ def _check_kinds(classifier: Any, perturbation: Any, padding: Any, method: Any) 
     if isinstance(perturbation, type):
         raise InputError(f"Give a set, not its class: sf.{perturbation.__name__}(...) makes one.")
     if perturbation is not None and not hasattr(perturbation, "around"):
-        raise InputError(f"{perturbation!r} is no perturbation set: give one such as sf.Deletion() or sf.KNNBox(15).")
+        raise InputError(
+            f"{perturbation!r} is no perturbation set: give one such as sf.Deletion() or "
+            "sf.KNNBox(15)."
+        )
     if padding not in ("fixed", "feature"):
         raise InputError(f"Padding must be 'fixed' or 'feature', not {padding!r}.")
     if method not in METHODS:
         raise InputError(f"There is no method {method!r}: choose {', '.join(METHODS)}.")
 
 
-def _check_asking(perturbation: Any, padding: Any, method: Any, oracle: Any, confidence: Any, max_queries: Any) -> None:
+def _check_asking(
+    perturbation: Any, padding: Any, method: Any, oracle: Any, confidence: Any, max_queries: Any
+) -> None:
     """What makes no sense for a classifier that can only be run."""
     if perturbation is not None and not isinstance(perturbation, RealWords):
         raise InputError(
-            f"A black box has no embedding, so {type(perturbation).__name__}, a set of vectors, cannot be asked of it: "
-            "use a set of real words: sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or sf.RemoveOrSwap({...}); on the "
+            f"A black box has no embedding, so {type(perturbation).__name__}, a set of "
+            "vectors, cannot be asked of it: "
+            "use a set of real words: sf.Deletion(), sf.Mask(), sf.WordSwap({...}) or "
+            "sf.RemoveOrSwap({...}); on the "
             "command line --deletion, --mask or --swaps."
         )
     if padding != "fixed":
         raise InputError("A black box has no padding: leave `padding` away.")
     if (method, oracle) != ("search", "bounds"):
-        raise InputError("A black box is asked, whatever the method: leave `method` and `oracle` away.")
+        raise InputError(
+            "A black box is asked, whatever the method: leave `method` and `oracle` away."
+        )
     if confidence is not None and not (isinstance(confidence, float) and 0 < confidence < 1):
-        raise InputError(f"The confidence must be a number between 0 and 1 such as 0.99, not {confidence!r}.")
+        raise InputError(
+            f"The confidence must be a number between 0 and 1 such as 0.99, not {confidence!r}."
+        )
     whole = isinstance(max_queries, int) and not isinstance(max_queries, bool)
     if max_queries is not None and (not whole or max_queries < 1):
         raise InputError(f"max_queries must be a whole number of at least 1, not {max_queries!r}.")
 
 
-def _asked_for(text: Text, include: Named, exclude: Named, padding: Padding) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _asked_for(
+    text: Text, include: Named, exclude: Named, padding: Padding
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The positions to include and those to exclude."""
     known = len(text.words) if padding == "fixed" else len(text)
-    wanted, barred = _positions(text, include, known, "include"), _positions(text, exclude, known, "exclude")
+    wanted = _positions(text, include, known, "include")
+    barred = _positions(text, exclude, known, "exclude")
     both = sorted({*wanted} & {*barred})
     if both:
         raise InputError(f"The word {text.tokens[both[0]]!r} is both included and excluded.")
@@ -412,9 +491,15 @@ def check_listed(given: Any, role: str) -> None:
 
 
 def _seconds(given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating) or not given > 0:
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | float | np.integer | np.floating)
+        or not given > 0
+    ):
         hint = ': float("inf") is no limit' if given is None else ""
-        raise InputError(f"The time limit must be a positive number of seconds, not {given!r}{hint}.")
+        raise InputError(
+            f"The time limit must be a positive number of seconds, not {given!r}{hint}."
+        )
     return double(given)
 
 

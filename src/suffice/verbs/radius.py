@@ -1,4 +1,6 @@
-"""Radius: the size of the sets up to which no word is needed, and the one from which on some word is."""
+"""Radius: the size of the sets up to which no word is needed, and the one from which on some word
+is.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,13 @@ from typing import TypeAlias
 
 from suffice.errors import InputError
 from suffice.proof.certificate import Certificate
-from suffice.prove.oracles import quickest
-from suffice.prove.verdict import Budget, Proved, Unknown
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Question
 from suffice.verbs.wording import authority
+from suffice.verify.contract import Budget, Proved, Unknown
+from suffice.verify.solvers import bounds_oracle_for
 
 DOUBLINGS = 12  # how far beyond the last step the radius search looks
 HALVINGS = 8  # how finely it looks between two radii that are not whole numbers
@@ -31,7 +33,9 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Radius:
-    """The largest size at which no word is known to be needed, and the smallest at which some word is."""
+    """The largest size at which no word is known to be needed, and the smallest at which some word
+    is.
+    """
 
     free: End | None = None
     needed: End | None = None
@@ -40,39 +44,49 @@ class Radius:
 At: TypeAlias = Callable[[float], Radius]
 
 
-def known_radius(sizes: Sequence[float], found: Sequence[Explanation], question: Question) -> Radius:
-    """What the steps say already: the largest at which no word is held, the smallest at which some word must be.
+def known_radius(
+    sizes: Sequence[float], found: Sequence[Explanation], question: Question
+) -> Radius:
+    """What the steps say already: the largest at which no word is held, the smallest at which some
+    word must be.
 
     Where words were asked for, a step that adds nothing to them says nothing about the empty set.
     """
-    base, steps = question.costs.price(question.costs.of(question.included)), list(zip(sizes, found, strict=True))
+    base = question.costs.price(question.costs.of(question.included))
+    steps = list(zip(sizes, found, strict=True))
     free = [_end(size, one) for size, one in steps if _nothing_held(one)]
     needed = [_end(size, one) for size, one in steps if one.lower_bound > base]
     return Radius(free[-1] if free else None, needed[0] if needed else None)
 
 
 def _end(size: float, result: Explanation) -> End:
-    return End(size, result.certificate if result.meta.get("checked", True) else None, result.proved)
+    return End(
+        size, result.certificate if result.meta.get("checked", True) else None, result.proved
+    )
 
 
 def _nothing_held(result: Explanation) -> bool:
-    """Whether the answer is the empty set, by what the checker accepted, unless it was not to be asked."""
+    """Whether the answer is the empty set, by what the checker accepted, unless it was not to be
+    asked.
+    """
     stands = "checked" not in result.meta or authority(result.meta, "enough") == "proved"
     return result.status == "optimal" and not result.positions and stands
 
 
 def close_in(at: At, known: Radius, last: float, budget: Budget) -> Radius:
-    """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first doubt."""
+    """Close in on the radius: double while nothing is needed, then halve the gap; stop at the first
+    doubt.
+    """
     if known.free is None and known.needed is None:
         known = Radius(free=at(last).free)  # steps that hold words asked for said nothing
     for _ in range(DOUBLINGS):
-        if known.needed is not None or budget.spent:
+        if known.needed is not None or budget.exhausted:
             break
         found = at(1 if known.free is None else known.free.size * 2 or 1)
         if found.free is None and found.needed is None:
             return known
         known = Radius(found.free or known.free, found.needed)
-    while (middle := _middle(known)) is not None and not budget.spent:
+    while (middle := _middle(known)) is not None and not budget.exhausted:
         found = at(middle)
         if found.free is None and found.needed is None:
             break
@@ -99,21 +113,32 @@ def _middle(known: Radius) -> float | None:
 
 
 def _between(low: float, high: float) -> float | None:
-    """The middle of two radii; None when they are close enough (neighbours, or within one in two hundred)."""
+    """The middle of two radii; None when they are close enough (neighbours, or within one in two
+    hundred).
+    """
     if isinstance(low, int) and isinstance(high, int):
         return (low + high) // 2 if high - low > 1 else None
     # four digits lie well within the gap, and can be printed as they are
     return float(f"{(low + high) / 2:.4g}") if high - low > high / 2**HALVINGS else None
 
 
-def decided(question: Callable[[float], Question], self_check: bool, budget: Budget, size: float) -> Radius:
-    """Does the empty set suffice? Only what the independent checker accepts counts, unless it is not to be asked."""
+def decided(
+    question: Callable[[float], Question], self_check: bool, budget: Budget, size: float
+) -> Radius:
+    """Does the empty set suffice? Only what the independent checker accepts counts, unless it is
+    not to be asked.
+    """
     try:
         asked = replace(question(size), include=(), exclude=())
         problem = asked.problem
     except InputError:  # more neighbours than the vocabulary has
         return Radius()
-    answer = public(asked, quickest(problem).ask(problem.features[None], Budget(max(budget.left, 1e-3) / 4))[0])
+    answer = public(
+        asked,
+        bounds_oracle_for(problem).ask(
+            problem.features[None], Budget(max(budget.seconds_left, 1e-3) / 4)
+        )[0],
+    )
     answer = accepted_verdict(asked, answer) if self_check else answer
     if isinstance(answer, Unknown) or answer.certificate is None:
         return Radius()

@@ -1,4 +1,6 @@
-"""Repair: do another explainer's words suffice, and if not, which is their cheapest extension that does?"""
+"""Repair: do another explainer's words suffice, and if not, which is their cheapest extension that
+does?
+"""
 
 from __future__ import annotations
 
@@ -12,30 +14,37 @@ from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.numbers import exactly
 from suffice.model.text import Text, Word
+from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
-from suffice.prove.verdict import Proved, Refuted, Unknown, Verdict, Witness
-from suffice.search.cost import Cost
 from suffice.sets.perturbations import Perturbation
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.adapters import words_of
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, finished, public, summary
-from suffice.verbs.asked import explaining, verdicts
 from suffice.verbs.bias import sparser
+from suffice.verbs.black_box import explaining, sufficiency
+from suffice.verbs.engines import (
+    OneHotEngine,
+    OnProgress,
+    WordTreeEngine,
+    engine_for,
+    single_threaded,
+    word_tree_search,
+)
 from suffice.verbs.explanation import Explanation, at_once, least_by
 from suffice.verbs.question import Given, Padding, Question
-from suffice.verbs.running import ByCovering, BySearch, OnProgress, equals, searcher, single_threaded
 from suffice.verbs.typed import typed_verdict
 from suffice.verbs.wording import authority, can, empty, placed
+from suffice.verify.contract import Proved, Refuted, Unknown, Verdict, Witness
 
 
 @dataclass(frozen=True, eq=False)
 class Repair(Answer):
     """Whether given words suffice, and the cheapest set that holds them and does.
 
-    `verdict` is about the words as given (Proved, Refuted with a counterexample, Unknown), `explanation` is their
-    cheapest robust extension, `added` the positions it adds. Status, positions, words, cost, label and certificate
-    are those of the explanation.
+    `verdict` is about the words as given (Proved, Refuted with a counterexample, Unknown),
+    `explanation` is their cheapest robust extension, `added` the positions it adds. Status,
+    positions, words, cost, label and certificate are those of the explanation.
     """
 
     given: tuple[int, ...]
@@ -94,7 +103,9 @@ class Repair(Answer):
 
     @property
     def sufficed(self) -> bool | None:
-        """Whether the given words suffice as they are: by their verdict, or by an explanation that adds none."""
+        """Whether the given words suffice as they are: by their verdict, or by an explanation that
+        adds none.
+        """
         enough = not self.added and self.status in ("optimal", "sufficient")
         return {Proved: True, Refuted: False}.get(type(self.verdict), True if enough else None)
 
@@ -118,16 +129,25 @@ class Repair(Answer):
 
     @property
     def _by(self) -> str:
-        """Who says that the explanation's words, or the given ones where nothing is added, are enough."""
+        """Who says that the explanation's words, or the given ones where nothing is added, are
+        enough.
+        """
         return (
-            "according to the search, not checked" if self.sufficed and self.added else authority(self.meta, "enough")
+            "according to the search, not checked"
+            if self.sufficed and self.added
+            else authority(self.meta, "enough")
         )
 
     def _doubt(self) -> str:
         if self.counterexample is None:
             why = f" ({self.verdict.reason})" if isinstance(self.verdict, Unknown) else ""
             return f"Whether the given words suffice is undecided{why}."
-        deed = can(self.label, self.counterexample.label, tie=self.counterexample.margin >= 0, still="still ")
+        deed = can(
+            self.label,
+            self.counterexample.label,
+            tie=self.counterexample.margin >= 0,
+            still="still ",
+        )
         return f"The given words do not suffice: with all of them fixed {deed}."
 
     def _extension(self) -> str:
@@ -135,7 +155,9 @@ class Repair(Answer):
         match self.status:
             case "optimal":
                 by = least_by(self.explanation)
-                return f"Adding {names or 'nothing'} is the cheapest way to make them suffice ({by})."
+                return (
+                    f"Adding {names or 'nothing'} is the cheapest way to make them suffice ({by})."
+                )
             case "sufficient":
                 gap = f"cost {exactly(self.cost)}, at least {exactly(self.lower_bound)} is needed"
                 return f"With {names or 'nothing'} added they suffice ({self._by}; {gap})."
@@ -156,7 +178,9 @@ class Repair(Answer):
             "format": FORMAT,
             "given": list(self.given),
             "verdict": type(self.verdict).__name__.lower(),
-            "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
+            "counterexample": None
+            if self.counterexample is None
+            else self.counterexample.to_dict(),
             "verdict_certificate": summary(getattr(self.verdict, "certificate", None)),
             "added": list(self.added),
             "proved": list(self.proved),
@@ -179,9 +203,11 @@ def repair(
     on_progress: OnProgress | None = None,
     self_check: bool = True,
 ) -> Repair:
-    """Do these words suffice? If not: a counterexample, and the cheapest set that holds them and does suffice.
+    """Do these words suffice? If not: a counterexample, and the cheapest set that holds them and
+    does suffice.
 
-    `words` are words or positions, or what LIME, SHAP or Anchors gave back (see `suffice.verbs.adapters`).
+    `words` are words or positions, or what LIME, SHAP or Anchors gave back (see
+    `suffice.verbs.adapters`).
     """
     question = Question(
         classifier,
@@ -202,23 +228,30 @@ def repair(
     return repaired(wanted, on_progress, self_check)
 
 
-def repaired(question: Question, on_progress: OnProgress | None = None, self_check: bool = True) -> Repair:
+def repaired(
+    question: Question, on_progress: OnProgress | None = None, self_check: bool = True
+) -> Repair:
     """The answer to a question whose included words are the given ones."""
     with single_threaded(question.blackbox):
-        started, budget = time.monotonic(), question.budget
+        started = time.monotonic()
+        budget = question.budget
         if question.blackbox is not None:
-            answer = verdicts.sufficiency(question)
+            answer = sufficiency.sufficiency(question)
             verdict = accepted_verdict(question, answer) if self_check else answer
-            return Repair(question.include, verdict, explaining.explained(question, on_progress, self_check))
-        search = searcher(question, budget, on_progress)
-        verdict = search.inquiry.ask(question.included[None], budget.subproblems)[0]
-        verdict = typed_verdict(question, sparser(question, verdict), question.features & ~question.included)
+            return Repair(
+                question.include, verdict, explaining.explained(question, on_progress, self_check)
+            )
+        search = word_tree_search(question, budget, on_progress)
+        verdict = search.cache.ask(question.included[None], budget.subproblems)[0]
+        verdict = typed_verdict(
+            question, sparser(question, verdict), question.features & ~question.included
+        )
         verdict = public(question, verdict)
         verdict = accepted_verdict(question, verdict) if self_check else verdict
-        match equals(question, budget, on_progress):
-            case ByCovering() as found:
+        match engine_for(question, budget, on_progress):
+            case OneHotEngine() as found:
                 outcome = found.run()
-            case BySearch():
+            case WordTreeEngine():
                 outcome = search.run()
         explanation = finished(question, outcome, started, self_check)
     return Repair(question.include, verdict, explanation)

@@ -1,4 +1,6 @@
-"""Scarce: what makes an answer say less than it seems, because hardly anything was allowed to change."""
+"""Scarce: what makes an answer say less than it seems, because hardly anything was allowed to
+change.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,26 @@ from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
 
 
-def scarce(question: Question, stays: bool, tied: bool = False) -> dict[str, Any]:
-    """What makes an answer say less than it seems: nothing may change, or substitutes that the classifier ignores.
+def caveats(question: Question, label_stays: bool, is_tied: bool = False) -> dict[str, Any]:
+    """What makes an answer say less than it seems: nothing may change, or substitutes that the
+    classifier ignores.
 
-    `stays` says that the answer is that the label stays, whatever is changed; `tied`, that it is a tie as it stands, or
-    may be one.
+    `stays` says that the answer is that the label stays, whatever is changed; `tied`, that it is a
+    tie as it stands, or may be one.
     """
-    strange = unknown_substitutes(question)
-    reason = "" if tied else nothing(question) or (only_unknown(question, strange) if stays else "")
-    return ({"nothing": reason} if reason else {}) | ({"unknown_substitutes": strange} if strange else {})
+    unknown = unknown_substitutes(question)
+    reason = (
+        ""
+        if is_tied
+        else why_nothing_changes(question)
+        or (why_only_unknown(question, unknown) if label_stays else "")
+    )
+    return ({"nothing": reason} if reason else {}) | (
+        {"unknown_substitutes": unknown} if unknown else {}
+    )
 
 
-def nothing(question: Question) -> str:
+def why_nothing_changes(question: Question) -> str:
     """Why no word may change at all; empty where some word may."""
     if (question.movable & question.features).any():
         return ""
@@ -38,25 +48,42 @@ def nothing(question: Question) -> str:
             return "no word of the text may change"
 
 
-def only_unknown(question: Question, strange: Sequence[str], among: Bools | None = None) -> str:
-    """Where words (or those `among` them) could only become others that the classifier does not know."""
+def why_only_unknown(question: Question, unknown: Sequence[str], among: Bools | None = None) -> str:
+    """Where words (or those `among` them) could only become others that the classifier does not
+    know.
+    """
     movable = question.movable & (question.features if among is None else among)
-    only = question.perturbation.to_dict()["kind"] == "word-swap" and strange and not _known(question, movable)
-    return "no substitute is in the classifier's vocabulary: words could only become unknown ones" if only else ""
+    only = (
+        question.perturbation.to_dict()["kind"] == "word-swap"
+        and unknown
+        and not _some_known(question, movable)
+    )
+    return (
+        "no substitute is in the classifier's vocabulary: words could only become unknown ones"
+        if only
+        else ""
+    )
 
 
-def _known(question: Question, movable: Bools) -> bool:
+def _some_known(question: Question, movable: Bools) -> bool:
     """Whether some word may become one that the classifier knows."""
-    names, unknown = question.problem.region.names, question.classifier.lookup[question.classifier.unknown]
+    names = question.problem.region.names
+    unknown = question.classifier.lookup[question.classifier.unknown]
     places = (int(i) for i in np.flatnonzero(movable))
-    return any(question.classifier.index_of(name) != unknown for i in places for name in names[i][1:])
+    return any(
+        question.classifier.index_of(name) != unknown for i in places for name in names[i][1:]
+    )
 
 
 def unknown_substitutes(question: Question) -> list[str]:
     """Substitutes outside the vocabulary: the classifier reads each of them as an unknown word."""
     if question.blackbox is not None or not isinstance(question.problem.region, Choice):
         return []
-    classifier, region = question.classifier, question.problem.region
-    unknown, own = classifier.lookup[classifier.unknown], {classifier.unknown, classifier.pad}
-    names = {name for i in np.flatnonzero(question.features) for name in region.names[int(i)][1:]} - own
+    classifier = question.classifier
+    region = question.problem.region
+    unknown = classifier.lookup[classifier.unknown]
+    own = {classifier.unknown, classifier.pad}
+    names = {
+        name for i in np.flatnonzero(question.features) for name in region.names[int(i)][1:]
+    } - own
     return sorted(name for name in names if classifier.index_of(name) == unknown)

@@ -1,12 +1,13 @@
 """Typed: counterexamples that a person can type.
 
-In a network a word that goes leaves its place empty, and the words after it do not move up; so what the network says of
-such a change need not be what it says of the text without the word. Here changes are looked for that flip the label
-both ways: with the places kept, as the set allows it and the certificate has it, and with the words closed up, as
-anybody would type it.
+In a network a word that goes leaves its place empty, and the words after it do not move up; so what
+the network says of such a change need not be what it says of the text without the word. Here
+changes are looked for that flip the label both ways: with the places kept, as the set allows it and
+the certificate has it, and with the words closed up, as anybody would type it.
 
-The look is from the flip that is known: one word after the other becomes whatever helps most. It may find nothing,
-though there is something. Its length is counted, not timed, so that the same question has the same answer.
+The look is from the flip that is known: one word after the other becomes whatever helps most. It
+may find nothing, though there is something. Its length is counted, not timed, so that the same
+question has the same answer.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.exact import confirm
-from suffice.prove.verdict import Problem, Refuted, Verdict, Witness
 from suffice.sets.regions import Choice
 from suffice.verbs.question import Question
+from suffice.verify.contract import Problem, Refuted, Verdict, Witness
+from suffice.verify.exact import confirm
 
 ROUNDS = 12  # of changes of single words, from each start
 NUMBERS = 2**24  # of all points that are tried for one flip
@@ -34,19 +35,28 @@ def typeable(
     changed: Collection[int] = (),
     rival: int | None = None,
 ) -> Witness:
-    """A flip by changes of free words that can be typed, where one is found; else the one that is known.
+    """A flip by changes of free words that can be typed, where one is found; else the one that is
+    known.
 
-    The words `changed` have to change in it, and it changes no more words than may change at once. With a `rival`,
-    that label has to reach the text's own.
+    The words `changed` have to change in it, and it changes no more words than may change at once.
+    With a `rival`, that label has to reach the text's own.
     """
-    if not question.blanks or not isinstance(question.problem.region, Choice) or not found.positions:
+    if (
+        not question.blanks
+        or not isinstance(question.problem.region, Choice)
+        or not found.positions
+    ):
         return found
     if not _is_blanked(question, found):
         return found
     aims = None if rival is None else [question.problem.rivals.index(rival)]
-    look = _Look(question, question.problem, question.problem.region, free, frozenset(changed), aims)
+    look = _Look(
+        question, question.problem, question.problem.region, free, frozenset(changed), aims
+    )
     for chosen in look.flips(found):
-        (better,) = confirm(question.problem, look.points(chosen[None]), free[None], aims=aims)
+        (better,) = confirm(
+            question.problem, look.points(chosen[None]), free[None], target_rivals=aims
+        )
         if better is not None and not _is_blanked(question, better):
             return better
     return found
@@ -66,7 +76,9 @@ def typed_verdict(question: Question, answer: Verdict, free: Bools) -> Verdict:
 
 @dataclass(eq=False)
 class _Look:
-    """Texts as choices (length,), a place in the region's points for each word; 0 is the word itself."""
+    """Texts as choices (length,), a place in the region's points for each word; 0 is the word
+    itself.
+    """
 
     question: Question
     problem: Problem
@@ -97,7 +109,8 @@ class _Look:
 
     def lead(self, chosen: Ints) -> Floats:
         """By how much the label leads (n,), as the texts stand or closed up, whichever is more."""
-        points, gone = self.points(chosen), self.blank[np.arange(chosen.shape[1]), chosen]
+        points = self.points(chosen)
+        gone = self.blank[np.arange(chosen.shape[1]), chosen]
         order = np.argsort(gone, axis=1, kind="stable")
         closed = np.take_along_axis(points, order[..., None], axis=1)
         self.spent += 2 * points.size
@@ -108,14 +121,18 @@ class _Look:
         return np.asarray(margins.min(-1) if self.aims is None else margins[:, self.aims].min(-1))
 
     def flips(self, found: Witness) -> Iterator[Ints]:
-        """Texts that flip both ways, each from another start, with as few changes as are easily found."""
+        """Texts that flip both ways, each from another start, with as few changes as are easily
+        found.
+        """
         for start in self._starts(found):
             chosen = self._climbed(start)
             if chosen is not None:
                 yield self._fewer(chosen)
 
     def _starts(self, found: Witness) -> Iterator[Ints]:
-        """The flip that is known; the same without its blanks; no word but those that must change."""
+        """The flip that is known; the same without its blanks; no word but those that
+        must change.
+        """
         known = np.zeros(len(self.free), dtype=np.int64)
         for place in found.positions:
             known[place] = int((self.region.points[place] == found.point[place]).all(-1).argmax())
@@ -135,27 +152,36 @@ class _Look:
         return found
 
     def _climbed(self, chosen: Ints) -> Ints | None:
-        """Change the one word that helps most until the label is lost; None where nothing helps any more."""
+        """Change the one word that helps most until the label is lost; None where nothing helps any
+        more.
+        """
         lead = float(self.lead(chosen[None])[0])
         for _ in range(ROUNDS):
             if lead < 0:
                 return chosen
             trials = self._neighbours(chosen)
-            if not len(trials) or self.spent + 2 * trials.size * self.region.center.shape[1] > NUMBERS:
+            if (
+                not len(trials)
+                or self.spent + 2 * trials.size * self.region.center.shape[1] > NUMBERS
+            ):
                 return None
             leads = self.lead(trials)
             best = int(leads.argmin())
             if leads[best] >= lead:
                 return None
-            chosen, lead = trials[best], float(leads[best])
+            chosen = trials[best]
+            lead = float(leads[best])
         return chosen if lead < 0 else None
 
     def _neighbours(self, chosen: Ints) -> Ints:
         """The texts in which one word is another one, as far as so many may change at once."""
-        most, made = self.problem.limit, list[Ints]()
+        most = self.problem.max_changes
+        made = list[Ints]()
         for place in self.words:
             for choice in range(1 if place in self.changed else 0, len(self.region.names[place])):
-                if choice == chosen[place] or (choice and not chosen[place] and (chosen > 0).sum() >= most):
+                if choice == chosen[place] or (
+                    choice and not chosen[place] and (chosen > 0).sum() >= most
+                ):
                     continue
                 made.append(np.where(np.arange(len(chosen)) == place, choice, chosen))
         return np.array(made, dtype=np.int64).reshape(len(made), len(chosen))
@@ -164,7 +190,9 @@ class _Look:
         """Put back the words that are not needed for the flip, those that matter least first."""
         back = [place for place in np.flatnonzero(chosen).tolist() if place not in self.changed]
         while back:
-            trials = np.array([np.where(np.arange(len(chosen)) == place, 0, chosen) for place in back])
+            trials = np.array(
+                [np.where(np.arange(len(chosen)) == place, 0, chosen) for place in back]
+            )
             leads = self.lead(trials)
             best = int(leads.argmin())
             if leads[best] >= 0:

@@ -1,8 +1,10 @@
-"""Why: for each word what it may become, and for each word of the set the change that its absence would allow.
+"""Why: for each word what it may become, and for each word of the set the change that its absence
+would allow.
 
-If a word is taken out of an explanation that has nothing to spare, some change of the free words and of it flips
-the label. These counterexamples are for people, so each is made sparse: as few changed words as easily found.
-A word whose change alone flips the label is in every explanation: only such words are called needed.
+If a word is taken out of an explanation that has nothing to spare, some change of the free words
+and of it flips the label. These counterexamples are for people, so each is made sparse: as few
+changed words as easily found. A word whose change alone flips the label is in every explanation:
+only such words are called needed.
 """
 
 from __future__ import annotations
@@ -13,36 +15,40 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.prove.asked import Meter
-from suffice.prove.attack import Attacker
-from suffice.prove.exact import confirm
-from suffice.prove.oracles import quickest
-from suffice.prove.verdict import Budget, Problem, Refuted, Witness
 from suffice.sets.regions import Choice, Region
-from suffice.verbs.alone import alone as strengths_of
+from suffice.verbs.alone import single_word_effects as strengths_of
 from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
-from suffice.verbs.swapped import told_apart
+from suffice.verbs.swapped import with_swap_proofs
 from suffice.verbs.typed import typeable
+from suffice.verify.contract import Budget, Problem, Refuted, Witness
+from suffice.verify.exact import confirm
+from suffice.verify.nets.attack import Attacker
+from suffice.verify.queries import Meter
+from suffice.verify.solvers import bounds_oracle_for
 
 SHOWN = 8  # options named per word
 RESTARTS = 4  # random starts of an attack
 ROUNDS = 4  # of making an attack sparse
-SECONDS = 1.0  # for all the words whose flip an attack does not find, and for those that only substitutes flip
+# for all the words whose flip an attack does not find, and for those that only substitutes flip
+SECONDS = 1.0
 LARGEST = 4_000_000  # numbers per batch of restored inputs
 
 
 def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     """What is known about each feature."""
-    problem, words = question.problem, held & question.features & ~question.included
-    alone = flips(problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
+    problem = question.problem
+    words = held & question.features & ~question.included
+    alone = flips(
+        problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words)
+    )
     found = counterexamples(problem, held & problem.features, skip=alone) | alone
     found = {place: _typed(question, held, place, witness) for place, witness in found.items()}
     strengths = strengths_of(problem)
     places = np.flatnonzero(problem.features).tolist()
     known = [_detail(question, place, found.get(place), needed=place in alone) for place in places]
     known = [replace(detail, alone=strengths.get(detail.position)) for detail in known]
-    return told_apart(question, np.flatnonzero(held).tolist(), known, Meter(Budget(SECONDS)))
+    return with_swap_proofs(question, np.flatnonzero(held).tolist(), known, Meter(Budget(SECONDS)))
 
 
 def _typed(question: Question, held: Bools, place: int, known: Witness) -> Witness:
@@ -53,9 +59,15 @@ def _typed(question: Question, held: Bools, place: int, known: Witness) -> Witne
 
 
 def needed_words(question: Question) -> set[int]:
-    """The words that every explanation must hold: those asked for, and those whose change alone flips the label."""
+    """The words that every explanation must hold: those asked for, and those whose change alone
+    flips the label.
+    """
     words = question.features & ~question.included & ~question.excluded
-    alone = flips(question.problem, _each(words) | (question.excluded & question.features), np.flatnonzero(words))
+    alone = flips(
+        question.problem,
+        _each(words) | (question.excluded & question.features),
+        np.flatnonzero(words),
+    )
     return {int(i) for i in np.flatnonzero(question.included)} | alone.keys()
 
 
@@ -65,18 +77,24 @@ def _each(words: Bools) -> Bools:
 
 
 def flips(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
-    """For each row of free words, named by one of them, a flip of the label where an attack finds one (no mere tie)."""
+    """For each row of free words, named by one of them, a flip of the label where an attack finds
+    one (no mere tie).
+    """
     if not len(words):
         return {}
     attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
     hits = np.flatnonzero(attempt.margin <= 0)
     points = _sparse(problem, attempt.point[hits])
     found = zip(words[hits], confirm(problem, points, free[hits]), strict=True)
-    return {int(word): witness for word, witness in found if witness is not None and witness.positions}
+    return {
+        int(word): witness for word, witness in found if witness is not None and witness.positions
+    }
 
 
 def options(region: Region, position: int) -> tuple[str, ...]:
-    """The other words that a word's set is made of, nearest first; none for balls and given boxes."""
+    """The other words that a word's set is made of, nearest first; none for balls and
+    given boxes.
+    """
     if not region.names:
         return ()
     names = region.names[position]
@@ -94,14 +112,18 @@ def counterexamples(problem: Problem, held: Bools, skip: Container[int] = ()) ->
 
 
 def _searched(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
-    """The same by a short complete search: a set with nothing to spare has flips that attacks may miss."""
+    """The same by a short complete search: a set with nothing to spare has flips that attacks may
+    miss.
+    """
     if not len(words):
         return {}
-    answers = quickest(problem).ask(free, Budget(SECONDS))
+    answers = bounds_oracle_for(problem).ask(free, Budget(SECONDS))
     hits = [(i, answer.witness) for i, answer in enumerate(answers) if isinstance(answer, Refuted)]
     points = _sparse(problem, np.array([witness.point for _, witness in hits]))
     sparse = confirm(problem, points, free[[i for i, _ in hits]])
-    return {int(words[i]): fewer or witness for (i, witness), fewer in zip(hits, sparse, strict=True)}
+    return {
+        int(words[i]): fewer or witness for (i, witness), fewer in zip(hits, sparse, strict=True)
+    }
 
 
 def _sparse(problem: Problem, points: Floats) -> Floats:
@@ -141,7 +163,9 @@ def _restored(points: Floats, center: Floats, importance: Floats) -> Floats:
 
 def _detail(question: Question, position: int, flip: Witness | None, needed: bool) -> Detail:
     pad = question.classifier.pad
-    names = tuple("" if name == pad else name for name in options(question.problem.region, position))
+    names = tuple(
+        "" if name == pad else name for name in options(question.problem.region, position)
+    )
     change = _change(question.witness(flip))
     return Detail(position, names[:SHOWN], max(0, len(names) - SHOWN), change, needed)
 
@@ -150,4 +174,6 @@ def _change(witness: Witness | None) -> Change | None:
     if witness is None:
         return None
     seen = witness
-    return Change(seen.label, seen.margin, seen.positions, seen.words, seen.real, seen.text, seen.blanked)
+    return Change(
+        seen.label, seen.margin, seen.positions, seen.words, seen.real, seen.text, seen.blanked
+    )

@@ -1,4 +1,6 @@
-"""Wording: the few plain words that the sentences of all answers are made of, each true of the question asked."""
+"""Wording: the few plain words that the sentences of all answers are made of, each true of the
+question asked.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def quoted(words: Iterable[str]) -> str:
 
 
 def seen(word: str) -> str:
-    """A word by its name: one of signs that nobody sees (what joins emoji, say) by their code points."""
+    """A word by its name: one of signs that nobody sees (what joins emoji, say) by their code
+    points.
+    """
     return " ".join(f"U+{ord(char):04X}" for char in word) if all(map(_hidden, word)) else word
 
 
@@ -60,22 +64,30 @@ def short(words: Sequence[Word]) -> str:
 
 def named(text: Text, positions: Sequence[int]) -> str:
     """The words at some positions; with the position where the same word stands elsewhere too."""
-    every, chosen = [word.text for word in text.words], [_shown(text, i) for i in positions]
+    every = [word.text for word in text.words]
+    chosen = [_shown(text, i) for i in positions]
     pairs = zip(positions, chosen, strict=True)
-    places = (f" (position {i})" if every.count(name) > chosen.count(name) else "" for i, name in pairs)
+    places = (
+        f" (position {i})" if every.count(name) > chosen.count(name) else "" for i, name in pairs
+    )
     names = (f"'{seen(name)}'{place}" for name, place in zip(chosen, places, strict=True))
     return joined(dict.fromkeys(names))  # a word that is named in all its places is named once
 
 
 def placed(text: Text, words: Iterable[Word]) -> str:
-    """Words of a text as a list, each with its places where the same word stands more than once in the text.
+    """Words of a text as a list, each with its places where the same word stands more than once in
+    the text.
 
     So a list has as many places as there are words: 'no' (positions 2 and 7).
     """
-    every, places = [word.text for word in text.words], dict[str, list[int]]()
+    every = [word.text for word in text.words]
+    places = dict[str, list[int]]()
     for word in words:
         places.setdefault(word.text, []).append(word.position)
-    return joined(f"'{seen(name)}'{_at(where) if every.count(name) > 1 else ''}" for name, where in places.items())
+    return joined(
+        f"'{seen(name)}'{_at(where) if every.count(name) > 1 else ''}"
+        for name, where in places.items()
+    )
 
 
 def _at(places: Sequence[int]) -> str:
@@ -93,8 +105,11 @@ def _shown(text: Text, position: int) -> str:
 
 
 def fitting(text: Text, meta: Mapping[str, Any]) -> str:
-    """What was asked of a set, to follow "nothing cheaper": nothing at all where nothing was asked."""
-    include, exclude = meta.get("include", ()), meta.get("exclude", ())
+    """What was asked of a set, to follow "nothing cheaper": nothing at all where
+    nothing was asked.
+    """
+    include = meta.get("include", ())
+    exclude = meta.get("exclude", ())
     holds = f"holds {_few(text, include, 'words asked for')}" if include else ""
     avoids = f"does without {_few(text, exclude, 'excluded words')}" if exclude else ""
     both = " and ".join(part for part in (holds, avoids) if part)
@@ -106,7 +121,9 @@ def _few(text: Text, positions: Sequence[int], many: str) -> str:
 
 
 def change_of(meta: Mapping[str, Any], which: str, count: float = math.inf) -> str:
-    """The changes that are allowed: "allowed change of up to 2 of the others"; `count` is how many they are."""
+    """The changes that are allowed: "allowed change of up to 2 of the others"; `count` is how many
+    they are.
+    """
     match meta.get("perturbation", {}).get("at_most"):
         case None:
             return f"allowed change of {which}"
@@ -119,7 +136,9 @@ def change_of(meta: Mapping[str, Any], which: str, count: float = math.inf) -> s
 
 
 def limited(meta: Mapping[str, Any], others: float) -> str:
-    """Where it matters, how many of so many other words may change at once, at the end of what then holds."""
+    """Where it matters, how many of so many other words may change at once, at the end of what then
+    holds.
+    """
     match meta.get("perturbation", {}).get("at_most"):
         case None:
             return ""
@@ -137,7 +156,8 @@ def relied(meta: Mapping[str, Any]) -> bool:
 
 
 def authority(meta: Mapping[str, Any], claim: str) -> str:
-    """Who says so: "proved" only where the independent checker accepted a certificate that covers the claim.
+    """Who says so: "proved" only where the independent checker accepted a certificate that covers
+    the claim.
 
     What rests on a file of answers rests on whoever wrote it, and is not proved.
     """
@@ -145,7 +165,8 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
         filed = meta["asked"]["file"]
         count = filed["texts"]
         return (
-            f"according to the file of answers {filed['name']!r}, for {count} {'text' if count == 1 else 'texts'}; "
+            f"according to the file of answers {filed['name']!r}, for {count} "
+            f"{'text' if count == 1 else 'texts'}; "
             f"{filed['again']} others of it, drawn at random, were asked again"
         )
     if meta.get("checked") is True and claim in COVERED.get(meta.get("proved", ""), ()):
@@ -154,7 +175,8 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
         return "according to the bound on its worst case, not checked"
     if "asked" in meta:
         return "according to the texts that were run, not checked"
-    solver, method = SOLVERS.get(meta.get("oracle", "")), meta.get("method", "search")
+    solver = SOLVERS.get(meta.get("oracle", ""))
+    method = meta.get("method", "search")
     if solver is not None:
         return f"according to {solver}, not checked"
     if method != "search":
@@ -163,7 +185,9 @@ def authority(meta: Mapping[str, Any], claim: str) -> str:
 
 
 def becoming(others: Sequence[str]) -> str:
-    """What could happen to a word, given what may stand in its place: "become 'he' or be removed"."""
+    """What could happen to a word, given what may stand in its place: "become 'he' or
+    be removed".
+    """
     words = [f"'{seen(word)}'" for word in others if word]
     more = [f"{len(words) - SHOWN} more"] if len(words) > SHOWN else []
     *most, last = [*words[:SHOWN], *more] or [""]
@@ -172,7 +196,9 @@ def becoming(others: Sequence[str]) -> str:
 
 
 def turned_into(own: str, word: str, real: bool, blanked: bool = False) -> str:
-    """What became of a word, to follow its name; where it moved, no word but its own may be nearer."""
+    """What became of a word, to follow its name; where it moved, no word but its own
+    may be nearer.
+    """
     if not word:
         return "is blanked" if blanked else "is removed"
     if not real and word in (own, own.lower()):
@@ -181,7 +207,9 @@ def turned_into(own: str, word: str, real: bool, blanked: bool = False) -> str:
 
 
 def together(moves: Iterable[tuple[str, str]]) -> str:
-    """What becomes of words, given as names and deeds; where several move a little, that is said once, at the end."""
+    """What becomes of words, given as names and deeds; where several move a little, that is said
+    once, at the end.
+    """
     pairs = list(moves)
     little = [name for name, deed in pairs if deed == LITTLE]
     if len(little) < 2:
@@ -191,7 +219,9 @@ def together(moves: Iterable[tuple[str, str]]) -> str:
 
 
 def ends(label: str, margin: float) -> str:
-    """What a change leads to, said of the winner or of the rival that catches up; a tie is no other label."""
+    """What a change leads to, said of the winner or of the rival that catches up; a tie is no other
+    label.
+    """
     return label if margin < 0 else f"a tie with {label}"
 
 
@@ -202,16 +232,30 @@ def deed_of(before: str, after: str, tie: bool) -> str:
 
 def can(before: str, after: str, tie: bool, still: str = "") -> str:
     """The same of what a change could do."""
-    return f"{after!r} can {still}reach {before!r} (a tie)" if tie else f"the label can {still}become {after!r}"
+    return (
+        f"{after!r} can {still}reach {before!r} (a tie)"
+        if tie
+        else f"the label can {still}become {after!r}"
+    )
 
 
 def empty(reason: str, label: str) -> str:
-    """What is said where nothing that matters may change: why, and that the label stays (which need not follow)."""
+    """What is said where nothing that matters may change: why, and that the label stays (which need
+    not follow).
+    """
     return f"Nothing to prove: {reason}, and the label {label!r} stays."
 
 
 def complaint(error: Exception) -> dict[str, str]:
-    """What became of a certificate that was not accepted, for `meta`, and the reason that this is for an answer."""
+    """What became of a certificate that was not accepted, for `meta`, and the reason that this is
+    for an answer.
+    """
     if isinstance(error, NotChecked):
-        return {"unchecked": str(error), "reason": f"there was no time left to check the certificate: {error}"}
-    return {"rejected": str(error), "reason": f"the checker did not accept the certificate: {error}"}
+        return {
+            "unchecked": str(error),
+            "reason": f"there was no time left to check the certificate: {error}",
+        }
+    return {
+        "rejected": str(error),
+        "reason": f"the checker did not accept the certificate: {error}",
+    }

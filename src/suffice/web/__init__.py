@@ -1,4 +1,6 @@
-"""The page and its JSON API: ask in a browser, watch the proof close. No logic: every answer is a verb's."""
+"""The page and its JSON API: ask in a browser, watch the proof close. No logic: every answer is a
+verb's.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ def serve(
 ) -> None:
     """Serve the page until Ctrl-C.
 
-    `models` are bundled names or folders; all bundled ones when none is given. `names` are host names, beside
-    loopback and `host`, under which a browser may ask for it.
+    `models` are bundled names or folders; all bundled ones when none is given. `names` are host
+    names, beside loopback and `host`, under which a browser may ask for it.
     """
     try:
         from suffice.web.app import run

@@ -1,4 +1,6 @@
-"""App: the routes. Each reads, checks, hands over, and answers; the page and its parts are files beside this one."""
+"""App: the routes. Each reads, checks, hands over, and answers; the page and its parts are files
+beside this one.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +40,23 @@ PAGES = {"/": "index.html", "/compare": "compare.html", "/corpus": "corpus.html"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
-def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names: Sequence[str]) -> None:
+def run(
+    host: str, port: int, chosen: Sequence[str], workers: int | None, names: Sequence[str]
+) -> None:
     """Serve until interrupted."""
     if not 0 <= port < 65536:
         raise InputError(f"The port must be a number from 0 to 65535, not {port}.")
     if workers is not None and workers < 1:
         raise InputError(f"There must be at least 1 worker, not {workers}.")
-    app = make_app(chosen, workers or max(1, min(4, os.cpu_count() or 1)), hosts=(*LOOPBACK, host, *names))
+    app = make_app(
+        chosen, workers or max(1, min(4, os.cpu_count() or 1)), hosts=(*LOOPBACK, host, *names)
+    )
     with _listening(host, port) as listener:
         place = f"[{host}]" if ":" in host else host
-        print(f"suffice is at http://{place}:{listener.getsockname()[1]}  (Ctrl-C to stop)", flush=True)
+        print(
+            f"suffice is at http://{place}:{listener.getsockname()[1]}  (Ctrl-C to stop)",
+            flush=True,
+        )
         config = uvicorn.Config(
             app,
             http=Patient,
@@ -56,17 +65,23 @@ def run(host: str, port: int, chosen: Sequence[str], workers: int | None, names:
             server_header=False,
             timeout_graceful_shutdown=2,
         )
-        with suppress(KeyboardInterrupt):  # uvicorn closes everything, then says that it was interrupted
+        with suppress(
+            KeyboardInterrupt
+        ):  # uvicorn closes everything, then says that it was interrupted
             uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listening(host: str, port: int) -> socket.socket:
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        raise InputError(f"Port {port} is in use: name another one, or --port 0 for one that is free.") from error
+        raise InputError(
+            f"Port {port} is in use: name another one, or --port 0 for one that is free."
+        ) from error
 
 
 def make_app(
@@ -102,7 +117,9 @@ def folders(chosen: Sequence[str]) -> dict[str, str]:
     found = {_short(name): name for name in chosen}
     if len(found) < len(chosen):
         raise InputError("Two of the models have the same name.")
-    return found or {name: name for name in sorted(models.bundled(), key=lambda name: (name != DEFAULT, name))}
+    return found or {
+        name: name for name in sorted(models.bundled(), key=lambda name: (name != DEFAULT, name))
+    }
 
 
 def _short(name: str) -> str:
@@ -118,11 +135,17 @@ class Routes:
     corpora: Corpora
 
     def __init__(
-        self, offered: Mapping[str, str], questions: Mapping[str, Mapping[str, fields.Field]], limits: fields.Limits
+        self,
+        offered: Mapping[str, str],
+        questions: Mapping[str, Mapping[str, fields.Field]],
+        limits: fields.Limits,
     ) -> None:
-        self.offered, self.questions, self.limits = offered, questions, limits
+        self.offered = offered
+        self.questions = questions
+        self.limits = limits
         self.corpus_fields = fields.corpus(list(offered), limits)
-        self.models, self.cards = [], {}
+        self.models = []
+        self.cards = {}
         for name, folder in offered.items():
             model = load_any(folder)
             self.models.append(cards.about(name, folder, model))
@@ -141,7 +164,10 @@ class Routes:
             Route("/api/corpora/{key}", self.corpus),
             Route("/api/corpora/{key}/run", self.run, methods=["POST"]),
             Route("/api/corpora/{key}/{file}", self.corpus_file),
-            *(Route(f"/api/{verb}", self.ask, methods=["POST"], name=verb) for verb in self.questions),
+            *(
+                Route(f"/api/{verb}", self.ask, methods=["POST"], name=verb)
+                for verb in self.questions
+            ),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
 
@@ -155,7 +181,9 @@ class Routes:
         return Response(self.cards[name], media_type="text/markdown; charset=utf-8")
 
     async def style(self, request: Request) -> Response:
-        return Response(sheet(growth.STYLE), media_type="text/css", headers={"cache-control": "no-cache"})
+        return Response(
+            sheet(growth.STYLE), media_type="text/css", headers={"cache-control": "no-cache"}
+        )
 
     async def about(self, request: Request) -> Response:
         told = ("characters", "seconds", "body", "upload", "rows")
@@ -173,7 +201,9 @@ class Routes:
         live = "text/event-stream" in request.headers.get("accept", "")
         return Posed(self.desk, verb, {**question, "folder": self.offered[question["model"]]}, live)
 
-    async def _question(self, request: Request, known: Mapping[str, fields.Field], limit: int) -> dict[str, Any]:
+    async def _question(
+        self, request: Request, known: Mapping[str, fields.Field], limit: int
+    ) -> dict[str, Any]:
         try:
             return fields.validated(fields.parse(await guard.body(request, limit)), known)
         except fields.Invalid as error:
@@ -185,7 +215,12 @@ class Routes:
     async def put(self, request: Request) -> Response:
         given = await self._question(request, self.corpus_fields, self.limits.upload)
         if given["task"] == "bias" and not given["protected"] and not given["groups"]:
-            raise Refusal(422, "invalid", "protected: name at least one protected word, or a group.", "protected")
+            raise Refusal(
+                422,
+                "invalid",
+                "protected: name at least one protected word, or a group.",
+                "protected",
+            )
         found = await self.corpora.put({**given, "folder": self.offered[given["model"]]})
         return JSONResponse(found.to_dict())
 
@@ -198,7 +233,8 @@ class Routes:
         return Running(self.desk, self.corpora.get(request.path_params["key"]))
 
     async def corpus_file(self, request: Request) -> Response:
-        found, name = self.corpora.get(request.path_params["key"]), request.path_params["file"]
+        found = self.corpora.get(request.path_params["key"])
+        name = request.path_params["file"]
         if not found.done:
             raise Refusal(404, "gone", "No row is done yet.")
         match name, found.question["task"]:
@@ -210,7 +246,9 @@ class Routes:
                 return _file(name, corpora.table(found), "text/csv")
             case "lines.jsonl", _:
                 headers = _attached(name)
-                return StreamingResponse(corpora.lines(found), media_type="application/x-ndjson", headers=headers)
+                return StreamingResponse(
+                    corpora.lines(found), media_type="application/x-ndjson", headers=headers
+                )
         raise Refusal(404, "gone", f"This file of texts has no {name[:40]}.")
 
     async def stop(self, request: Request) -> Response:
@@ -218,7 +256,8 @@ class Routes:
         return Response(status_code=202)
 
     async def download(self, request: Request) -> Response:
-        kept, name = self.desk.shelf.get(request.path_params["key"]), request.path_params["file"]
+        kept = self.desk.shelf.get(request.path_params["key"])
+        name = request.path_params["file"]
         if name == "report.html":
             await kept.finished.wait()  # it comes after the answer
         forms = {
@@ -237,7 +276,10 @@ def _file(name: str, data: bytes | str, kind: str) -> Response:
 
 
 def _attached(name: str) -> dict[str, str]:
-    return {"content-disposition": f'attachment; filename="suffice-{name}"', "cache-control": "no-store"}
+    return {
+        "content-disposition": f'attachment; filename="suffice-{name}"',
+        "cache-control": "no-store",
+    }
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -247,7 +289,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _missing(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
-    said = "This address takes another method." if status == 405 else "There is nothing at this address."
+    said = (
+        "This address takes another method."
+        if status == 405
+        else "There is nothing at this address."
+    )
     response = Refusal(status, "missing", said).response()
     response.headers.update(getattr(error, "headers", None) or {})
     return response

@@ -27,7 +27,9 @@ SHOWN = ("result", "shown", "sentence")  # what the page gets of an answer
 
 @dataclass(eq=False)
 class Kept:
-    """An answer in the forms that can be downloaded; in memory only. The report comes after the answer."""
+    """An answer in the forms that can be downloaded; in memory only. The report comes after the
+    answer.
+    """
 
     json: bytes
     certificate: bytes | None
@@ -36,11 +38,15 @@ class Kept:
 
     @property
     def size(self) -> int:
-        return sum(len(part) for part in (self.json, self.report, self.certificate) if part is not None)
+        return sum(
+            len(part) for part in (self.json, self.report, self.certificate) if part is not None
+        )
 
 
 class Shelf:
-    """The last answers, for downloads; the oldest go when there are too many or they are too large."""
+    """The last answers, for downloads; the oldest go when there are too many or they
+    are too large.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -48,13 +54,16 @@ class Shelf:
 
     def put(self, answer: dict[str, Any]) -> tuple[str, Kept]:
         text = json.dumps(answer["result"], indent=2, ensure_ascii=False)
-        key, kept = secrets.token_urlsafe(12), Kept(text.encode(), answer.get("certificate"))
+        key = secrets.token_urlsafe(12)
+        kept = Kept(text.encode(), answer.get("certificate"))
         self.kept[key] = kept
         self.tidy()
         return key, kept
 
     def tidy(self) -> None:
-        while len(self.kept) > self.limits.kept or (self.size > self.limits.kept_bytes and len(self.kept) > 1):
+        while len(self.kept) > self.limits.kept or (
+            self.size > self.limits.kept_bytes and len(self.kept) > 1
+        ):
             self.kept.popitem(last=False)
 
     @property
@@ -91,10 +100,15 @@ class Desk:
 
 
 class Posed:
-    """An ASGI answer: runs the job while the client listens, and ends it when the client goes away."""
+    """An ASGI answer: runs the job while the client listens, and ends it when the
+    client goes away.
+    """
 
     def __init__(self, desk: Desk, verb: str, question: dict[str, Any], live: bool) -> None:
-        self.desk, self.verb, self.question, self.live = desk, verb, question, live
+        self.desk = desk
+        self.verb = verb
+        self.question = question
+        self.live = live
         self.kept: Kept | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +116,9 @@ class Posed:
             with self.desk.clerks.place():
                 await self._run(scope, receive, send)
         except Busy:
-            busy = Refusal(503, "busy", "All workers are busy and the line is full; try again in a moment.")
+            busy = Refusal(
+                503, "busy", "All workers are busy and the line is full; try again in a moment."
+            )
             await busy.response()(scope, receive, send)
         finally:
             if self.live:
@@ -125,7 +141,9 @@ class Posed:
             group.cancel_scope.cancel()
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One JSON answer, exactly what --json prints; the report is made after it, unless somebody waits."""
+        """One JSON answer, exactly what --json prints; the report is made after it, unless somebody
+        waits.
+        """
         async with AsyncExitStack() as stack:
             _, job = await stack.enter_async_context(self.desk.job(self.verb, self.question))
             async for kind, data in self._messages(job):
@@ -135,7 +153,9 @@ class Posed:
                     await JSONResponse(data["result"], headers=headers)(scope, receive, send)
                     return
                 if kind in STATUS:
-                    await Refusal(STATUS[kind], kind, data["message"]).response()(scope, receive, send)
+                    await Refusal(STATUS[kind], kind, data["message"]).response()(
+                        scope, receive, send
+                    )
 
     async def _rest(self, job: Job, stack: AsyncExitStack) -> None:
         """What follows an answer that has been given."""
@@ -145,14 +165,18 @@ class Posed:
         self._finished()
 
     async def _stream(self, send: Send) -> None:
-        """Server-sent events: job, text, progress..., answer and what follows it; or refused or failed."""
+        """Server-sent events: job, text, progress..., answer and what follows it; or refused or
+        failed.
+        """
         await send(dict(sse.START))
         await send(sse.part(b": in line\n\n"))
         async with self.desk.job(self.verb, self.question) as (key, job):
             await send(sse.event("job", {"id": key}))
             async for kind, data in self._messages(job):
                 await send(sse.event(kind, data))
-                await anyio.lowlevel.checkpoint()  # more may be waiting: hear first whether the client has gone
+                await (
+                    anyio.lowlevel.checkpoint()
+                )  # more may be waiting: hear first whether the client has gone
         await send(sse.END)
 
     async def _messages(self, job: Job) -> AsyncIterator[tuple[str, dict[str, Any]]]:

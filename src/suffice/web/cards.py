@@ -1,4 +1,6 @@
-"""Cards: what a person is told of a model before asking it: a title, a line of facts, and its card."""
+"""Cards: what a person is told of a model before asking it: a title, a line of facts,
+and its card.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,16 @@ LARGEST = 100_000  # characters of a card
 
 def about(name: str, given: str, model: Classifier | BlackBox) -> dict[str, Any]:
     """What the page shows of a model; of a black box only what it calls itself and its labels."""
-    known = {} if isinstance(model, BlackBox) else {"length": model.length, "vocabulary": len(model.vocabulary)}
+    known = (
+        {}
+        if isinstance(model, BlackBox)
+        else {"length": model.length, "vocabulary": len(model.vocabulary)}
+    )
     return {
         "name": name,
-        "title": TITLES[name] if given in models.bundled() and name in TITLES else f"{name}: {_few(model.labels)}",
+        "title": TITLES[name]
+        if given in models.bundled() and name in TITLES
+        else f"{name}: {_few(model.labels)}",
         "labels": list(model.labels),
         "digest": model.digest,
         "facts": visible(_facts(name, model)),
@@ -34,8 +42,14 @@ def _few(labels: Any) -> str:
 def _facts(name: str, model: Classifier | BlackBox) -> str:
     says = f"{name}: says {', '.join(model.labels)}."
     if isinstance(model, BlackBox):
-        return f"{says} It can only be run: an answer counts as proved where every text that matters was run."
-    return f"{says} Reads the first {model.length} words, knows {len(model.vocabulary):,}.{_right(model.meta)}"
+        return (
+            f"{says} It can only be run: an answer counts as proved where every text that matters "
+            "was run."
+        )
+    return (
+        f"{says} Reads the first {model.length} words, knows "
+        f"{len(model.vocabulary):,}.{_right(model.meta)}"
+    )
 
 
 def _right(meta: Mapping[str, Any]) -> str:
@@ -54,7 +68,9 @@ def card(given: str, model: Classifier | BlackBox) -> str:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(LARGEST)
     notes = "\n".join(f"- {note}" for note in getattr(model, "notes", ()))
-    return f"# {getattr(model, 'name', Path(given).name)}\n\n{_facts(given, model)}\n\n{notes}".strip()
+    return (
+        f"# {getattr(model, 'name', Path(given).name)}\n\n{_facts(given, model)}\n\n{notes}".strip()
+    )
 
 
 def _folder(given: str) -> Path:

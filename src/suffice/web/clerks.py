@@ -1,4 +1,6 @@
-"""Clerks: a few worker processes, a short line in front of them, and the rule that nobody keeps one for nothing."""
+"""Clerks: a few worker processes, a short line in front of them, and the rule that nobody keeps one
+for nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Clerk:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.inbox: asyncio.Queue[Message] = asyncio.Queue()
-        self.loop, self.gone = loop, False
+        self.loop = loop
+        self.gone = False
         self.pipe, theirs = CONTEXT.Pipe()
         self.process = CONTEXT.Process(target=jobs.main, args=(theirs,), daemon=True)
         with _single_threaded():
@@ -98,7 +101,9 @@ class Job:
         return kind, data
 
     def stop(self) -> None:
-        """Interrupt what is being done: a search gives back the best it has proved, the rest just ends."""
+        """Interrupt what is being done: a search gives back the best it has proved, the rest just
+        ends.
+        """
         if not self.over:
             self.clerk.interrupt()
 
@@ -112,7 +117,8 @@ class Clerks:
     """`size` worker processes; at most `waiting` jobs in line for them."""
 
     def __init__(self, size: int, waiting: int) -> None:
-        self.size, self.waiting = size, waiting
+        self.size = size
+        self.waiting = waiting
         self.idle: asyncio.Queue[Clerk] = asyncio.Queue()
         self.all: set[Clerk] = set()
         self.running: set[Job] = set()
@@ -157,8 +163,12 @@ class Clerks:
             self.jobs -= 1
 
     @contextlib.asynccontextmanager
-    async def job(self, verb: str, question: dict[str, Any], patient: bool = False) -> AsyncIterator[Job]:
-        """A job that a clerk has begun; the clerk is taken back whatever happens. A patient one hurries nobody."""
+    async def job(
+        self, verb: str, question: dict[str, Any], patient: bool = False
+    ) -> AsyncIterator[Job]:
+        """A job that a clerk has begun; the clerk is taken back whatever happens. A patient one
+        hurries nobody.
+        """
         self.line += not patient
         try:
             job = Job(await self._beginner(verb, question, patient))
@@ -172,7 +182,9 @@ class Clerks:
             self.later(self._take_back(job))
 
     async def _beginner(self, verb: str, question: dict[str, Any], patient: bool) -> Clerk:
-        """A clerk who has begun; those who died while they were idle are replaced, and cost nobody a question."""
+        """A clerk who has begun; those who died while they were idle are replaced, and cost nobody
+        a question.
+        """
         while True:
             if self.idle.empty() and not patient:
                 self.hurry()
@@ -193,7 +205,9 @@ class Clerks:
                 job.stop()
 
     async def _take_back(self, job: Job) -> None:
-        """Wait for an interrupted search to end; a process that does not answer, or is gone, is replaced."""
+        """Wait for an interrupted search to end; a process that does not answer, or is gone, is
+        replaced.
+        """
         job.stop()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(job.drain(), GRACE)

@@ -1,8 +1,10 @@
-"""Corpora: many texts asked one after the other while somebody watches; what is done is kept, and can be gone on with.
+"""Corpora: many texts asked one after the other while somebody watches; what is done is kept, and
+can be gone on with.
 
-The rows of a file lie in memory, their answers in a temporary folder that goes with the server. A run belongs to the
-connection that started it: where that closes, the rows under way are dropped and the others stay. The same file with
-the same question is the same corpus, so that it goes on where it was.
+The rows of a file lie in memory, their answers in a temporary folder that goes with the server. A
+run belongs to the connection that started it: where that closes, the rows under way are dropped and
+the others stay. The same file with the same question is the same corpus, so that it goes on where
+it was.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ COLUMNS = ("row", "status", "label", "expected", "words", "cost", "lower", "text
 
 @dataclass(eq=False)
 class Corpus:
-    """One file and one question: its rows, what is known of those that are done, and the file of their lines."""
+    """One file and one question: its rows, what is known of those that are done, and the file of
+    their lines.
+    """
 
     key: str
     name: str
@@ -61,13 +65,19 @@ class Corpus:
         """Keep a line; what the page shows of it."""
         told = brief(line)
         if line["row"] not in self.done:
-            with open(self.path, "ab", buffering=0) as file:  # at once: a worker may be reading for a report
+            with open(
+                self.path, "ab", buffering=0
+            ) as file:  # at once: a worker may be reading for a report
                 file.write(sealed(line))
             self.done[line["row"]] = told
         return told
 
     def to_dict(self) -> dict[str, Any]:
-        task = {"task": self.question["task"], "name": visible(self.name), "running": self.run is not None}
+        task = {
+            "task": self.question["task"],
+            "name": visible(self.name),
+            "running": self.run is not None,
+        }
         return {"id": self.key, **task, "rows": len(self.rows), "done": len(self.done)}
 
 
@@ -76,9 +86,21 @@ class Corpus:
 
 def brief(line: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the table: the verdict, the text and which of its words are marked."""
-    base = {"row": line["row"], "expected": line.get("expected"), "label": "", "cost": None, "lower": None}
+    base = {
+        "row": line["row"],
+        "expected": line.get("expected"),
+        "label": "",
+        "cost": None,
+        "lower": None,
+    }
     if "error" in line:
-        return {**base, **_marked(shown(line), ()), "status": "error", "checked": False, "note": visible(line["error"])}
+        return {
+            **base,
+            **_marked(shown(line), ()),
+            "status": "error",
+            "checked": False,
+            "note": visible(line["error"]),
+        }
     return {**base, **(_explained(line["explanation"]) if "explanation" in line else _judged(line))}
 
 
@@ -96,7 +118,11 @@ def _explained(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judged(line: Mapping[str, Any]) -> dict[str, Any]:
     flip = line["witness"]
-    became = "" if flip is None or flip["text"] is None else f"{flip['text']} → {ends(flip['label'], flip['margin'])}"
+    became = (
+        ""
+        if flip is None or flip["text"] is None
+        else f"{flip['text']} → {ends(flip['label'], flip['margin'])}"
+    )
     return {
         "status": verdict(line),
         "checked": line["checked"] is True,
@@ -111,7 +137,10 @@ def _marked(source: str, words: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     pieces: list[tuple[str, bool]] = []
     last = 0
     for word in words:
-        pieces += [(source[last : word["start"]], False), (source[word["start"] : word["end"]], True)]
+        pieces += [
+            (source[last : word["start"]], False),
+            (source[word["start"] : word["end"]], True),
+        ]
         last = word["end"]
     told = [(visible(text), marked) for text, marked in (*pieces, (source[last:], False)) if text]
     return {"pieces": told, "words": [text for text, marked in told if marked]}
@@ -132,7 +161,11 @@ def table(corpus: Corpus) -> str:
     writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore")
     writer.writeheader()
     for _, told in sorted(corpus.done.items()):
-        cells = {**told, "words": " ".join(told["words"]), "text": "".join(text for text, _ in told["pieces"])}
+        cells = {
+            **told,
+            "words": " ".join(told["words"]),
+            "text": "".join(text for text, _ in told["pieces"]),
+        }
         writer.writerow({name: harmless(cell) for name, cell in cells.items()})
     return out.getvalue()
 
@@ -150,8 +183,11 @@ class Corpora:
 
     async def put(self, given: dict[str, Any]) -> Corpus:
         """The corpus of a file and a question: a new one, or the one that was there."""
-        texts, kind = given.pop("texts"), given.pop("format")
-        named = json.dumps([given, kind, hashlib.sha256(texts.encode()).hexdigest()], sort_keys=True)
+        texts = given.pop("texts")
+        kind = given.pop("format")
+        named = json.dumps(
+            [given, kind, hashlib.sha256(texts.encode()).hexdigest()], sort_keys=True
+        )
         key = hmac.new(self.secret, named.encode(), "sha256").hexdigest()[:24]
         if key not in self.kept:
             self._make_room()
@@ -171,30 +207,45 @@ class Corpora:
         while len(self.kept) >= self.limits.corpora:
             old = next((corpus for corpus in self.kept.values() if corpus.run is None), None)
             if old is None:
-                raise Refusal(503, "busy", f"{self.limits.corpora} files are being gone through; stop one first.")
+                raise Refusal(
+                    503,
+                    "busy",
+                    f"{self.limits.corpora} files are being gone through; stop one first.",
+                )
             del self.kept[old.key]
             old.path.unlink(missing_ok=True)
 
     def _rows(self, texts: str, path: Path) -> list[Row]:
         """The rows of a file that is ours for a moment, under a name of our own."""
         if texts.count("\n") > self.limits.rows * LINES:
-            raise Refusal(422, "invalid", f"The file has more than {self.limits.rows * LINES:,} lines.", "texts")
+            raise Refusal(
+                422,
+                "invalid",
+                f"The file has more than {self.limits.rows * LINES:,} lines.",
+                "texts",
+            )
         path.write_text(texts, encoding="utf-8", newline="")
         try:
             rows = list(islice(read_rows(path), self.limits.rows + 1))
         except InputError as error:
-            raise Refusal(422, "invalid", str(error).replace(path.name, "The file"), "texts") from error
+            raise Refusal(
+                422, "invalid", str(error).replace(path.name, "The file"), "texts"
+            ) from error
         finally:
             path.unlink()
         if len(rows) > self.limits.rows:
-            raise Refusal(422, "invalid", f"The file has more than {self.limits.rows:,} rows.", "texts")
+            raise Refusal(
+                422, "invalid", f"The file has more than {self.limits.rows:,} rows.", "texts"
+            )
         return [self._fitting(row) for row in rows]
 
     def _fitting(self, row: Row) -> Row:
         length = sum(map(len, row.text)) if isinstance(row.text, tuple) else len(row.text)
         if length <= self.limits.characters:
             return row
-        told = f"The text has {length:,} characters; at most {self.limits.characters:,} are allowed."
+        told = (
+            f"The text has {length:,} characters; at most {self.limits.characters:,} are allowed."
+        )
         return Row(row.number, id=row.id, label=row.label, error=told)
 
     def get(self, key: str) -> Corpus:
@@ -211,10 +262,13 @@ class Corpora:
 
 
 class Running:
-    """An ASGI answer: asks the rows that are left while the client listens, a `row` event each, and `done`."""
+    """An ASGI answer: asks the rows that are left while the client listens, a `row` event each, and
+    `done`.
+    """
 
     def __init__(self, desk: Desk, corpus: Corpus) -> None:
-        self.desk, self.corpus = desk, corpus
+        self.desk = desk
+        self.corpus = corpus
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.corpus.run is not None:
@@ -238,8 +292,11 @@ class Running:
         scope.cancel()
 
     async def _rows(self, send: Send) -> None:
-        """Several rows at once, but one worker stays free for other questions where there is more than one."""
-        left, turn = self.corpus.left(), asyncio.Lock()
+        """Several rows at once, but one worker stays free for other questions where there is more
+        than one.
+        """
+        left = self.corpus.left()
+        turn = asyncio.Lock()
 
         async def some() -> None:
             for row in left:
@@ -258,7 +315,12 @@ class Running:
                 if kind == "answer":
                     line: dict[str, Any] = data["result"]
                 elif kind in ("refused", "failed"):
-                    line = {"row": row.number, "text": row.text, "expected": row.label, "error": data["message"]}
+                    line = {
+                        "row": row.number,
+                        "text": row.text,
+                        "expected": row.label,
+                        "error": data["message"],
+                    }
         return line
 
 

@@ -1,4 +1,6 @@
-"""Fields: what a question may hold, said once: requests are validated by it, the OpenAPI document is made from it."""
+"""Fields: what a question may hold, said once: requests are validated by it, the OpenAPI document
+is made from it.
+"""
 
 from __future__ import annotations
 
@@ -62,21 +64,39 @@ def text_field(limits: Limits) -> Field:
         if not isinstance(value, str) or not value.strip():
             return "give a text with at least one word."
         over = len(value) > limits.characters
-        return f"the text has {len(value)} characters; at most {limits.characters} are allowed." if over else None
+        return (
+            f"the text has {len(value)} characters; at most {limits.characters} are allowed."
+            if over
+            else None
+        )
 
-    schema = {"type": "string", "minLength": 1, "maxLength": limits.characters, "description": "The text to explain."}
+    schema = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.characters,
+        "description": "The text to explain.",
+    }
     return Field(schema, check, required=True)
 
 
 def word_field(limits: Limits) -> Field:
-    return replace(text_field(limits), schema={**text_field(limits).schema, "description": "A word of a text."})
+    return replace(
+        text_field(limits), schema={**text_field(limits).schema, "description": "A word of a text."}
+    )
 
 
 def choice(names: Sequence[str], description: str) -> Field:
     def check(value: Any) -> str | None:
-        return None if isinstance(value, str) and value in names else f"choose one of {', '.join(names)}."
+        return (
+            None
+            if isinstance(value, str) and value in names
+            else f"choose one of {', '.join(names)}."
+        )
 
-    return Field({"type": "string", "enum": list(names), "default": names[0], "description": description}, check)
+    return Field(
+        {"type": "string", "enum": list(names), "default": names[0], "description": description},
+        check,
+    )
 
 
 def seconds_field(limits: Limits) -> Field:
@@ -85,7 +105,10 @@ def seconds_field(limits: Limits) -> Field:
         return None if good else f"give a number of seconds above 0 and at most {limits.seconds:g}."
 
     top = {"exclusiveMinimum": 0, "maximum": limits.seconds, "default": min(30.0, limits.seconds)}
-    return Field({"type": "number", **top, "description": "Time limit; the best proved answer comes back."}, check)
+    return Field(
+        {"type": "number", **top, "description": "Time limit; the best proved answer comes back."},
+        check,
+    )
 
 
 def seed_field() -> Field:
@@ -98,11 +121,17 @@ def seed_field() -> Field:
 
 def words_field(description: str, required: bool = False) -> Field:
     def check(value: Any) -> str | None:
-        good = isinstance(value, list) and all(isinstance(v, str) or TYPES["integer"](v) for v in value)
+        good = isinstance(value, list) and all(
+            isinstance(v, str) or TYPES["integer"](v) for v in value
+        )
         return None if good else "give a list of words or positions."
 
     items = {"oneOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}
-    return Field({"type": "array", "items": items, "default": [], "description": description}, check, required)
+    return Field(
+        {"type": "array", "items": items, "default": [], "description": description},
+        check,
+        required,
+    )
 
 
 def cost_field() -> Field:
@@ -110,11 +139,17 @@ def cost_field() -> Field:
         good = value is None or (
             isinstance(value, dict) and all(_number(v) and 0 < v <= DEAREST for v in value.values())
         )
-        return None if good else f"give an object from words to positive numbers up to {DEAREST:g}, or null."
+        return (
+            None
+            if good
+            else f"give an object from words to positive numbers up to {DEAREST:g}, or null."
+        )
 
     extra = {"type": "number", "exclusiveMinimum": 0, "maximum": DEAREST}
     about = "What a word costs; words not named cost 1."
-    return Field({"type": ["object", "null"], "additionalProperties": extra, "description": about}, check)
+    return Field(
+        {"type": ["object", "null"], "additionalProperties": extra, "description": about}, check
+    )
 
 
 def perturbation_field() -> Field:
@@ -124,7 +159,11 @@ def perturbation_field() -> Field:
         kind = table.BY_NAME.get(str(value.get("kind"))) if isinstance(value, dict) else None
         if kind is None:
             return f"give an object whose `kind` is one of {', '.join(table.BY_NAME)}."
-        alternative = next(one for one in table.schema()["oneOf"] if one["properties"]["kind"]["const"] == kind.name)
+        alternative = next(
+            one
+            for one in table.schema()["oneOf"]
+            if one["properties"]["kind"]["const"] == kind.name
+        )
         return misfit(value, alternative)
 
     return Field({"$ref": "#/components/schemas/Perturbation"}, check)
@@ -132,11 +171,21 @@ def perturbation_field() -> Field:
 
 def steps_field() -> Field:
     def check(value: Any) -> str | None:
-        good = isinstance(value, list) and 1 <= len(value) <= 12 and all(_number(v) and v >= 0 for v in value)
-        return None if good else f"give a list of 1 to 12 sizes from 0 to {LARGEST:g}, such as [5, 10, 20, 40]."
+        good = (
+            isinstance(value, list)
+            and 1 <= len(value) <= 12
+            and all(_number(v) and v >= 0 for v in value)
+        )
+        return (
+            None
+            if good
+            else f"give a list of 1 to 12 sizes from 0 to {LARGEST:g}, such as [5, 10, 20, 40]."
+        )
 
     items = {"type": "number", "minimum": 0}
-    return Field({"type": "array", "items": items, "minItems": 1, "maxItems": 12}, check, required=True)
+    return Field(
+        {"type": "array", "items": items, "minItems": 1, "maxItems": 12}, check, required=True
+    )
 
 
 def _number(value: Any) -> bool:
@@ -152,18 +201,24 @@ TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
-    "integer": lambda value: isinstance(value, int) and _number(value) and abs(value) <= MOST_OF["integer"],
+    "integer": lambda value: (
+        isinstance(value, int) and _number(value) and abs(value) <= MOST_OF["integer"]
+    ),
     "number": _number,
     "null": lambda value: value is None,
 }
 
 
 def misfit(value: Any, schema: Schema, where: str = "") -> str | None:
-    """What of a value does not fit its schema, or None: as much of JSON Schema as our own schemas use."""
+    """What of a value does not fit its schema, or None: as much of JSON Schema as our own schemas
+    use.
+    """
     name = where or "the set"
     if "const" in schema and value != schema["const"]:
         return f"{name} must be {schema['const']!r}."
-    if "enum" in schema and not any(value == one and type(value) is type(one) for one in schema["enum"]):
+    if "enum" in schema and not any(
+        value == one and type(value) is type(one) for one in schema["enum"]
+    ):
         return f"{name} must be one of {', '.join(map(str, schema['enum']))}."
     kinds = schema.get("type", [])
     listed = [kinds] if isinstance(kinds, str) else kinds
@@ -174,7 +229,9 @@ def misfit(value: Any, schema: Schema, where: str = "") -> str | None:
     if isinstance(value, dict):
         return _misfit_object(value, schema, where)
     if isinstance(value, list) and "items" in schema:
-        return next(filter(None, (misfit(item, schema["items"], f"each of {name}") for item in value)), None)
+        return next(
+            filter(None, (misfit(item, schema["items"], f"each of {name}") for item in value)), None
+        )
     return None
 
 
@@ -186,7 +243,8 @@ def _beyond(value: Any, kinds: Sequence[str]) -> str:
 
 
 def _misfit_object(value: Mapping[str, Any], schema: Schema, where: str) -> str | None:
-    known, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    known = schema.get("properties", {})
+    rest = schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
         if name not in value:
             return f"{name} is missing."
@@ -216,13 +274,19 @@ def questions(models: Sequence[str], limits: Limits) -> dict[str, dict[str, Fiel
         "seed": seed_field(),
     }
     method = {"method": choice(METHODS, "How to search.")}
-    protected = words_field("Words or positions that the label should not depend on.", required=True)
+    protected = words_field(
+        "Words or positions that the label should not depend on.", required=True
+    )
     return {
         "explain": {**shared, **more, **method},
         "contrast": {**shared, "cost": more["cost"], "seed": more["seed"]},
         "bias": {**shared, "protected": protected},
         "profile": {**shared, **more, "steps": steps_field()},
-        "neighbours": {"word": word_field(limits), "model": shared["model"], "perturbation": shared["perturbation"]},
+        "neighbours": {
+            "word": word_field(limits),
+            "model": shared["model"],
+            "perturbation": shared["perturbation"],
+        },
     }
 
 
@@ -234,9 +298,14 @@ def corpus(models: Sequence[str], limits: Limits) -> dict[str, Field]:
     shared = questions(models, limits)["explain"]
     return {
         "texts": string_field("The file itself.", limits.upload, required=True),
-        "format": choice(("csv", "jsonl"), "A CSV file with the columns text[,label][,id], or JSONL with those keys."),
+        "format": choice(
+            ("csv", "jsonl"),
+            "A CSV file with the columns text[,label][,id], or JSONL with those keys.",
+        ),
         "name": string_field("The file's name, for the report.", LONGEST_NAME),
-        "task": choice(TASKS, "Which words are enough, or whether the label depends on protected words."),
+        "task": choice(
+            TASKS, "Which words are enough, or whether the label depends on protected words."
+        ),
         "protected": strings_field("Protected words.", None),
         "groups": strings_field("Bundled groups of protected words.", groups()),
         **{name: shared[name] for name in ("model", "perturbation", "padding", "seconds")},
@@ -254,13 +323,30 @@ def string_field(description: str, longest: int, required: bool = False) -> Fiel
 
 def strings_field(description: str, names: Sequence[str] | None) -> Field:
     def check(value: Any) -> str | None:
-        good = isinstance(value, list) and len(value) <= MOST and all(isinstance(one, str) for one in value)
+        good = (
+            isinstance(value, list)
+            and len(value) <= MOST
+            and all(isinstance(one, str) for one in value)
+        )
         if not good or (names is not None and not {*value} <= {*names}):
-            return f"give a list of at most {MOST} words." if names is None else f"choose some of {', '.join(names)}."
+            return (
+                f"give a list of at most {MOST} words."
+                if names is None
+                else f"choose some of {', '.join(names)}."
+            )
         return None
 
     items = {"type": "string"} if names is None else {"type": "string", "enum": list(names)}
-    return Field({"type": "array", "items": items, "maxItems": MOST, "default": [], "description": description}, check)
+    return Field(
+        {
+            "type": "array",
+            "items": items,
+            "maxItems": MOST,
+            "default": [],
+            "description": description,
+        },
+        check,
+    )
 
 
 def parse(body: bytes) -> Any:
@@ -289,7 +375,10 @@ def validated(data: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
         raise Invalid("body", "send a JSON object.")
     for name, value in data.items():
         if half_a_character([name, value]):
-            raise Invalid(name if name in fields else "body", "there is half a character in it (a lone surrogate).")
+            raise Invalid(
+                name if name in fields else "body",
+                "there is half a character in it (a lone surrogate).",
+            )
         if name not in fields:
             raise Invalid(str(name)[:40], f"there is no such field; known are {', '.join(fields)}.")
     return {name: _value(name, field, data) for name, field in fields.items()}

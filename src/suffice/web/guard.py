@@ -1,4 +1,6 @@
-"""Guard: what stands before every request, so that another site or a careless client cannot misuse the server."""
+"""Guard: what stands before every request, so that another site or a careless client cannot misuse
+the server.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ class Refusal(Exception):
 
     def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.field = status, code, message, field
+        self.status = status
+        self.code = code
+        self.message = message
+        self.field = field
 
     def response(self) -> JSONResponse:
         error = {"code": self.code, "message": self.message, "field": self.field}
@@ -64,7 +69,8 @@ class Guard:
     def refusal(self, scope: Scope) -> Refusal | None:
         """Why a request is not answered; None where it is."""
         headers = Headers(scope=scope)
-        host, origin = headers.get("host", ""), headers.get("origin")
+        host = headers.get("host", "")
+        origin = headers.get("origin")
         if hostname(host) not in self.hosts:
             return Refusal(421, "host", "This server does not answer to that host name.")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host}".lower():
@@ -83,8 +89,13 @@ def hostname(host: str) -> str:
 
 
 async def body(request: Request, limit: int) -> bytes:
-    """The body of a JSON request, not more than `limit` bytes of it and not slower than a minute hand."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    """The body of a JSON request, not more than `limit` bytes of it and not slower than a minute
+    hand.
+    """
+    if (
+        request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        != "application/json"
+    ):
         raise Refusal(415, "type", "Send the question as application/json.")
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > limit:
@@ -111,7 +122,9 @@ def _too_large(limit: int) -> Refusal:
 
 
 class Patient(H11Protocol):
-    """Closes a connection on which no whole request has come in time, also one that is kept open for more."""
+    """Closes a connection on which no whole request has come in time, also one that is kept open
+    for more.
+    """
 
     clock: asyncio.TimerHandle | None = None
 

@@ -1,10 +1,13 @@
-"""Jobs: the side of a worker process. A question comes in through a pipe; progress, an answer and its details go out.
+"""Jobs: the side of a worker process. A question comes in through a pipe; progress, an answer and
+its details go out.
 
-A worker is one process, so that whatever it does can be stopped at once (SIGINT: a search gives back the best it has
-proved, anything else ends) or, if need be, killed, without touching the server or the other searches.
+A worker is one process, so that whatever it does can be stopped at once (SIGINT: a search gives
+back the best it has proved, anything else ends) or, if need be, killed, without touching the server
+or the other searches.
 
-An answer goes out as soon as it is checked. What takes longer and not everybody reads (what each word may become and
-why it is there, the equally cheap sets, the report) follows, and is left at that when somebody else waits.
+An answer goes out as soon as it is checked. What takes longer and not everybody reads (what each
+word may become and why it is there, the equally cheap sets, the report) follows, and is left at
+that when somebody else waits.
 """
 
 from __future__ import annotations
@@ -39,9 +42,9 @@ from suffice.sets.substitutes import group
 from suffice.verbs.answering import self_checked
 from suffice.verbs.bias import guarded, judged
 from suffice.verbs.contrast import contrasted
+from suffice.verbs.engines import OnProgress
 from suffice.verbs.explain import explained
 from suffice.verbs.question import KEYS, Question
-from suffice.verbs.running import OnProgress
 
 Payload: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[str, Payload], None]
@@ -50,7 +53,9 @@ PAUSE = 0.05  # seconds between two reports with the same bounds
 
 
 class Stop:
-    """Whether the job was asked to stop. The signal interrupts what is done under `listening`, and nothing else."""
+    """Whether the job was asked to stop. The signal interrupts what is done under `listening`, and
+    nothing else.
+    """
 
     def __init__(self) -> None:
         self.heard = self.asked = False
@@ -96,12 +101,17 @@ def work(verb: str, question: Payload, send: Send) -> None:
         with STOP.listening():
             found = WORK[verb](question, send)
     except KeyboardInterrupt:
-        send("refused", {"message": "Stopped before the answer was proved and checked, so nothing is claimed."})
+        send(
+            "refused",
+            {"message": "Stopped before the answer was proved and checked, so nothing is claimed."},
+        )
     except SufficeError as error:
         send("refused", {"message": str(error)})
     except Exception as error:
         print(f"suffice: a job failed: {type(error).__name__}: {error}", file=sys.stderr)
-        send("failed", {"message": "this question met an error in suffice; the server's log has it"})
+        send(
+            "failed", {"message": "this question met an error in suffice; the server's log has it"}
+        )
     else:
         send("answer", _answer(found))
         _follow(found, send)
@@ -123,7 +133,10 @@ def reporter(send: Send) -> OnProgress:
         now = time.monotonic()
         if last[0] != (lower, upper, words) or now - last[1] > PAUSE:
             last[:] = [(lower, upper, words), now]
-            send("progress", {"lower": lower, "upper": upper, "elapsed": elapsed, "positions": list(words)})
+            send(
+                "progress",
+                {"lower": lower, "upper": upper, "elapsed": elapsed, "positions": list(words)},
+            )
 
     return report
 
@@ -150,7 +163,9 @@ def _seen(question: Question) -> Payload:
         "pieces": [piece._asdict() for piece in phrases.pieces(question.text, ())],
         "label": prediction.label,
         "sure": phrases.sure(prediction),
-        "scores": [{"label": label, "score": score, "probability": odd} for label, score, odd in told],
+        "scores": [
+            {"label": label, "score": score, "probability": odd} for label, score, odd in told
+        ],
         "notes": guarantee.notes(question.text),
     }
 
@@ -176,9 +191,18 @@ def bias(asked: Payload, send: Send) -> sf.Bias:
 
 def profile(asked: Payload, send: Send) -> sf.Profile:
     question = _question(asked, send)
-    given = {name: asked[name] for name in ("cost", "include", "exclude", "padding", "seconds", "seed")}
+    given = {
+        name: asked[name] for name in ("cost", "include", "exclude", "padding", "seconds", "seed")
+    }
     family = grown(asked["perturbation"])
-    return sf.profile(question.classifier, question.text, family, asked["steps"], on_progress=reporter(send), **given)
+    return sf.profile(
+        question.classifier,
+        question.text,
+        family,
+        asked["steps"],
+        on_progress=reporter(send),
+        **given,
+    )
 
 
 def grown(given: Payload) -> Callable[[float], Perturbation]:
@@ -212,7 +236,12 @@ def neighbours(asked: Payload, _: Send) -> Told:
     """What a word may become; `more` counts what is not told."""
     allowed = table.from_dict(asked["perturbation"])
     found = sf.neighbours(classifier(asked["folder"]), asked["word"], perturbation=allowed)
-    return Told({"words": [phrases.visible(word) for word in found[:TOLD]], "more": max(0, len(found) - TOLD)})
+    return Told(
+        {
+            "words": [phrases.visible(word) for word in found[:TOLD]],
+            "more": max(0, len(found) - TOLD),
+        }
+    )
 
 
 VERBS: dict[str, Callable[[Payload, Send], Any]] = {
@@ -245,13 +274,16 @@ def report(asked: Payload, _: Send) -> Told:
 def _row_verb(asked: str) -> Explaining | audits.Auditing:
     """What is asked of every row; kept, because a file has many rows."""
     given = json.loads(asked)
-    model, allowed = classifier(given["folder"]), table.from_dict(given["perturbation"])
+    model = classifier(given["folder"])
+    allowed = table.from_dict(given["perturbation"])
     options = {"padding": given["padding"], "seconds": given["seconds"]}
     if given["task"] == "explain":
         return Explaining(model, allowed, options)
     protected = {name: list(group(name)) for name in given["groups"]}
     words = {"words": given["protected"]} if given["protected"] else {}
-    return audits.auditing(model, {**protected, **words} if protected else given["protected"], allowed, options)
+    return audits.auditing(
+        model, {**protected, **words} if protected else given["protected"], allowed, options
+    )
 
 
 WORK = {**VERBS, "row": row, "report": report}
@@ -277,15 +309,25 @@ def _shown(found: Any) -> Payload:
             said = _said(phrases.headline(found), phrases.badge(found), phrases.meaning(found))
             return {"shown": {**said, "scope": guarantee.scope(found)}}
         case sf.Contrast():
-            said = _said(verdicts.flip_headline(found), verdicts.flip_badge(found), verdicts.turned(found))
+            said = _said(
+                verdicts.flip_headline(found), verdicts.flip_badge(found), verdicts.turned(found)
+            )
             return {"shown": {**said, "scope": _scope(found)}}
         case sf.Bias():
-            said = _said(verdicts.bias_headline(found), verdicts.bias_badge(found), found.sentence())
+            said = _said(
+                verdicts.bias_headline(found), verdicts.bias_badge(found), found.sentence()
+            )
             return {"shown": {**said, "scope": _scope(found)}}
         case sf.Profile():
-            said = _said(verdicts.growth_headline(found), verdicts.growth_badge(found), found.sentence())
+            said = _said(
+                verdicts.growth_headline(found), verdicts.growth_badge(found), found.sentence()
+            )
             last = found.explanations[-1]
-            drawn = {"chart": growth.chart(found), "caption": growth.caption(found), "legend": growth.legend(found)}
+            drawn = {
+                "chart": growth.chart(found),
+                "caption": growth.caption(found),
+                "legend": growth.legend(found),
+            }
             return {"shown": {**said, **drawn, "scope": guarantee.scope(last)}}
         case _:
             return {}
@@ -323,7 +365,9 @@ def _follow_explanation(found: sf.Explanation, send: Send) -> None:
 
 
 def _details(found: sf.Explanation, send: Send) -> None:
-    equal = getattr(found, "alternatives", None)  # first, because what is said of a word depends on it
+    equal = getattr(
+        found, "alternatives", None
+    )  # first, because what is said of a word depends on it
     if equal is not None:
         send("equal", {**equal.to_dict(), "sentence": phrases.equally(found, equal)})
     send("words", {"words": [details.about(found, detail) for detail in found.details]})
@@ -333,5 +377,7 @@ def _details(found: sf.Explanation, send: Send) -> None:
 
 
 def _plain(found: sf.Explanation) -> sf.Explanation:
-    """The explanation with what is known by now; as in pickles, what would have to be looked for is left out."""
+    """The explanation with what is known by now; as in pickles, what would have to be looked for is
+    left out.
+    """
     return copy(found)

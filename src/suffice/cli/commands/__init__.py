@@ -1,4 +1,5 @@
-"""The commands: each takes what the parser read, asks, writes files, prints, and gives an exit code.
+"""The commands: each takes what the parser read, asks, writes files, prints, and gives an exit
+code.
 
 Files come first; where one cannot be written, the answer is printed all the same.
 

@@ -25,7 +25,11 @@ def check(args: argparse.Namespace) -> int:
     classifier = load_any(args.model or DEFAULT)
     try:
         checked = sf.check(
-            path, classifier, **_compared_with(args, classifier), seconds=args.seconds, sample=args.sample
+            path,
+            classifier,
+            **_compared_with(args, classifier),
+            seconds=args.seconds,
+            sample=args.sample,
         )
     except NotChecked as error:
         return _judged("warn", "?", f"Not checked: {error}", UNDECIDED)
@@ -39,7 +43,9 @@ def check(args: argparse.Namespace) -> int:
 
 
 def _about(path: Path, done: str, error: NotACertificate) -> InputError:
-    """What is wrong with a file, which is named once: where it could not be opened, that is said already."""
+    """What is wrong with a file, which is named once: where it could not be opened, that is said
+    already.
+    """
     said = str(error)
     return InputError(said if repr(str(path)) in said else f"{path} cannot be {done}. {said}")
 
@@ -47,18 +53,27 @@ def _about(path: Path, done: str, error: NotACertificate) -> InputError:
 def _judged(tone: str, sign: str, sentence: str, code: int) -> int:
     """What the checker says: its first words with sign and tone, the rest plain."""
     first, stop, rest = sentence.partition(". ")
-    show_verdict(Console(), tone, sign, *((first, stop + rest) if tone in ("good", "test") else (sentence, "")))
+    show_verdict(
+        Console(),
+        tone,
+        sign,
+        *((first, stop + rest) if tone in ("good", "test") else (sentence, "")),
+    )
     return code
 
 
 def _check_exactly(args: argparse.Namespace) -> int:
-    """The second checker: rational numbers, and nothing of suffice; it says itself what it found."""
+    """The second checker: rational numbers, and nothing of suffice; it says itself what
+    it found.
+    """
     from suffice.proof import check_exact
 
     if Path(args.certificate).is_dir():
         raise InputError("--exact checks one certificate, not a folder: name a file in it.")
     if args.question is not None or args.text is not None or args.sample is not None:
-        raise InputError("--exact checks the certificate alone: leave --question, --text and --sample out.")
+        raise InputError(
+            "--exact checks the certificate alone: leave --question, --text and --sample out."
+        )
     model = args.model or DEFAULT
     folder = BUNDLED / model if model in bundled() else Path(model)
     if not folder.is_dir():
@@ -67,19 +82,27 @@ def _check_exactly(args: argparse.Namespace) -> int:
     return check_exact.main([args.certificate, str(folder), str(args.seconds)])
 
 
-def _compared_with(args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox) -> dict[str, Any]:
+def _compared_with(
+    args: argparse.Namespace, classifier: sf.Classifier | sf.BlackBox
+) -> dict[str, Any]:
     """The question that a person has: what the certificate must be about."""
     if args.question is None:
         return {} if args.text is None else {"text": args.text}
-    return {"question": sf.Question.from_dict(reading.read_json(args.question, "question"), classifier)}
+    return {
+        "question": sf.Question.from_dict(reading.read_json(args.question, "question"), classifier)
+    }
 
 
 def _check_folder(args: argparse.Namespace, folder: Path) -> int:
-    """Every certificate of a folder, counted and timed; those that fail or are not checked in time are named."""
-    from suffice.corpus.evidence import recheck
+    """Every certificate of a folder, counted and timed; those that fail or are not checked in time
+    are named.
+    """
+    from suffice.corpus.folder_check import recheck
 
     if args.question is not None or args.text is not None or args.sample is not None:
-        raise InputError("A folder is checked as a whole: leave --question, --text and --sample out.")
+        raise InputError(
+            "A folder is checked as a whole: leave --question, --text and --sample out."
+        )
     given = None if args.model is None else load_any(args.model)
     done = recheck(folder, given, args.seconds, load_any)
     for sentence in done.strange:

@@ -30,7 +30,9 @@ def give(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], N
         print_answer(args, result, show)
 
 
-def print_answer(args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]) -> None:
+def print_answer(
+    args: argparse.Namespace, result: Any, show: Callable[[Console, Any], None]
+) -> None:
     if args.json:
         print(result.to_json())
     else:
@@ -41,7 +43,9 @@ def save_certificate(path: str | None, certificate: sf.Certificate | None) -> No
     if path is None:
         return
     if certificate is None:
-        raise InputError("There is no certificate to save: the answer was not proved by our own bounds.")
+        raise InputError(
+            "There is no certificate to save: the answer was not proved by our own bounds."
+        )
     certificate.save(path)
 
 
@@ -50,11 +54,17 @@ def errors() -> Console:
 
 
 def code(result: sf.Explanation) -> int:
-    """What an explanation exits with: what rests on the word of a solver or a method is not proved."""
-    unproved = result.status == "optimal" and "nothing" not in result.meta and least_by(result) != "proved"
+    """What an explanation exits with: what rests on the word of a solver or a method is
+    not proved.
+    """
+    unproved = (
+        result.status == "optimal" and "nothing" not in result.meta and least_by(result) != "proved"
+    )
     return UNDECIDED if unproved else STATUS_CODES[result.status]
 
 
 def refuse_costs(args: argparse.Namespace) -> None:
     if args.cost is not None:
-        raise InputError("Costs are of words that are held or changed, and do not matter here: leave --cost out.")
+        raise InputError(
+            "Costs are of words that are held or changed, and do not matter here: leave --cost out."
+        )

@@ -45,14 +45,17 @@ def batch(args: argparse.Namespace) -> int:
     reading.check_limits(args)
     for read in (args.texts, args.out):
         keep(read, args.summary)
-    classifier, tally = load_any(args.model), Tally()
+    classifier = load_any(args.model)
+    tally = Tally()
     with auditors.bar(errors(), "explaining") as on_row:
         run = Run(args.out, args.certificates, args.workers, args.engine, args.fresh, on_row)
         for row in explained_rows(classifier, args.texts, run, **reading.settings(args)):
             tally.add(row.line)
     summary = tally.summary()
     if args.summary:
-        Path(args.summary).write_text(json.dumps(summary.to_dict(), indent=2) + "\n", encoding="utf-8")
+        Path(args.summary).write_text(
+            json.dumps(summary.to_dict(), indent=2) + "\n", encoding="utf-8"
+        )
     auditors.show_summary(errors(), summary, args.out)
     return _cleared(summary.lacking)
 
@@ -89,7 +92,9 @@ def audit(args: argparse.Namespace) -> int:
 
 
 def _cleared(lacking: str) -> int:
-    """No success without something proved: what is lacking is said where no report or summary hides it."""
+    """No success without something proved: what is lacking is said where no report or summary hides
+    it.
+    """
     if not lacking:
         return PROVED
     print(f"suffice: {lacking}", file=sys.stderr)
@@ -105,4 +110,6 @@ def _fails(found: Any, kind: str) -> bool:
         case "error":
             return bool(found.errors)
         case _:
-            return found.comparison is not None and any(one.worse for one in found.comparison.changed)
+            return found.comparison is not None and any(
+                one.worse for one in found.comparison.changed
+            )

@@ -23,7 +23,11 @@ def words(args: argparse.Namespace) -> int:
     classifier = load_any(args.model)
     found = every_set(classifier, args.word)
     if args.json:
-        print(json.dumps({name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False))
+        print(
+            json.dumps(
+                {name: list(others) for name, others in found.items()}, indent=2, ensure_ascii=False
+            )
+        )
     else:
         terminal.show_words(Console(), args.word, found, bool(classifier.read(args.word).unknown))
     return PROVED

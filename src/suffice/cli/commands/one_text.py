@@ -10,17 +10,32 @@ from rich.console import Console
 
 import suffice as sf
 from suffice.cli import NEGATIVE, PROVED, UNDECIDED, reading
-from suffice.cli.commands.giving import code, errors, give, print_answer, refuse_costs, save_certificate
+from suffice.cli.commands.giving import (
+    code,
+    errors,
+    give,
+    print_answer,
+    refuse_costs,
+    save_certificate,
+)
 from suffice.errors import InputError
 from suffice.model.numbers import exactly
 from suffice.render import terminal
+from suffice.verbs.engines import progress as asking
 from suffice.verbs.explain import explained
-from suffice.verbs.running import progress as asking
 from suffice.verbs.wording import authority
 
 BIAS_CODES = {"independent": PROVED, "dependent": NEGATIVE, "unknown": UNDECIDED}
 FLIP_CODES = {"optimal": PROVED, "none": NEGATIVE, "found": UNDECIDED, "unknown": UNDECIDED}
-GROWN = ("cost", "include", "exclude", "padding", "seconds", "seed", "max_queries")  # of a question, for a profile
+GROWN = (
+    "cost",
+    "include",
+    "exclude",
+    "padding",
+    "seconds",
+    "seed",
+    "max_queries",
+)  # of a question, for a profile
 
 
 def explain(args: argparse.Namespace) -> int:
@@ -29,19 +44,25 @@ def explain(args: argparse.Namespace) -> int:
         raise InputError("--why-wrong is about one explanation: leave --all out.")
     question = reading.question(args)
     if args.all and (question.method, question.oracle) != ("search", "bounds"):
-        raise InputError("--all goes with the method search and the oracle bounds: name no other ones.")
+        raise InputError(
+            "--all goes with the method search and the oracle bounds: name no other ones."
+        )
     with terminal.live(errors(), lambda: asking(question)) as progress:
         if args.all:
             from suffice.verbs.explain_all import all_explained
 
             every = all_explained(question, progress)
-            results, certificate = list(every), every.certificate
+            results = list(every)
+            certificate = every.certificate
         else:
-            results, certificate = [explained(question, args.why_wrong, progress)], None
+            results = [explained(question, args.why_wrong, progress)]
+            certificate = None
     try:
         if args.html:
             results[0].save_html(args.html)
-        save_certificate(args.certificate, certificate or results[0].certificate)  # of all sets, or of the first
+        save_certificate(
+            args.certificate, certificate or results[0].certificate
+        )  # of all sets, or of the first
     finally:
         for result in results:
             _print_explanation(args, result, question.classifier)
@@ -58,7 +79,9 @@ def _print_explanation(
     else:
         result = _looked_at(result)
         files = {"swaps.json": args.swaps or "swaps.json", "cost.json": args.cost or "cost.json"}
-        terminal.show_explanation(Console(), result, classifier.predict(result.text), args.model, files)
+        terminal.show_explanation(
+            Console(), result, classifier.predict(result.text), args.model, files
+        )
         if result.mistake is not None:
             from suffice.render.auditors import show_mistake
 
@@ -66,7 +89,9 @@ def _print_explanation(
 
 
 def _looked_at(result: sf.Explanation) -> sf.Explanation:
-    """The answer with all that people are shown of it; where Ctrl-C ends the look, the answer alone."""
+    """The answer with all that people are shown of it; where Ctrl-C ends the look, the answer
+    alone.
+    """
     try:
         with terminal.waiting(errors(), "the answer is there; looking at each word"):
             _ = result.details, result.alternatives, result.further
@@ -96,15 +121,22 @@ def bias(args: argparse.Namespace) -> int:
     question = reading.question(args)
     if args.protected is not None:
         words = read_protected(args.protected)
-        listed = words if isinstance(words, list) else [word for group in words.values() for word in group]
+        listed = (
+            words
+            if isinstance(words, list)
+            else [word for group in words.values() for word in group]
+        )
         question = replace(question, exclude=guarded(question, listed))
     elif args.question is None:
         raise InputError(
-            f"Name the protected words: --protected {' or --protected '.join(('she,he', 'gender', 'FILE'))}."
+            "Name the protected words: --protected "
+            f"{' or --protected '.join(('she,he', 'gender', 'FILE'))}."
         )
     result = judged(question)
     give(args, result, show_bias)
-    unproved = result.status == "independent" and (result.trivial or authority(result.meta, "enough") != "proved")
+    unproved = result.status == "independent" and (
+        result.trivial or authority(result.meta, "enough") != "proved"
+    )
     return UNDECIDED if unproved else BIAS_CODES[result.status]
 
 
@@ -115,7 +147,9 @@ def repair(args: argparse.Namespace) -> int:
     reading.check_folders(args.certificate)
     question = reading.question(args)
     if args.words is not None:
-        named: list[str | int] = [int(w) if w.isdecimal() else w for w in args.words.split(",") if w]
+        named: list[str | int] = [
+            int(w) if w.isdecimal() else w for w in args.words.split(",") if w
+        ]
         if not named:
             raise InputError("No words are named: --words good,film (or their positions).")
         given = question.text.positions(named, int(question.features.sum()))
@@ -140,7 +174,9 @@ def profile(args: argparse.Namespace) -> int:
     family, steps = reading.growing(question.perturbation, args.steps)
     settings = {name: getattr(question, name) for name in GROWN}
     with terminal.live(errors()) as progress:
-        result = sf.profile(question.classifier, question.text, family, steps, on_progress=progress, **settings)
+        result = sf.profile(
+            question.classifier, question.text, family, steps, on_progress=progress, **settings
+        )
     try:
         if args.plot:
             result.plot().savefig(args.plot)
@@ -154,7 +190,9 @@ def profile(args: argparse.Namespace) -> int:
 def _save_profile(folder: Path, result: sf.Profile) -> None:
     """The certificates of all steps and of both radii, as far as there are any."""
     steps = zip(result.steps, result.explanations, strict=True)
-    found = {f"{result.parameter}-{exactly(step)}": one.certificate for step, one in steps} | dict(result.radii)
+    found = {f"{result.parameter}-{exactly(step)}": one.certificate for step, one in steps} | dict(
+        result.radii
+    )
     folder.mkdir(parents=True, exist_ok=True)
     for name, certificate in found.items():
         if certificate is not None:

@@ -1,6 +1,9 @@
-"""Bags: checks what was computed about a pipeline that is laid open as a bag of words. Written apart from the prover.
+"""Checks what was computed about a pipeline laid open as a bag of words; apart from the prover.
 
-`regions` says which texts are meant, `forms` what their margin is, and `bounds` has its least over many of them, by
-walking through the words (`chain` where features reach over them); `check` reads claims and their splits, `tables`
-those of trees. That no cheaper set is enough follows from `rules`, or from `ceilings`.
+`subproblems` says which texts are meant, `norm_form` what their margin is, and `bounds` has its
+least over many of them, by a shortest path through the words (`trellis` where features reach over
+them); `check` reads claims and their splits, `text_tables` those of trees. That no cheaper set
+suffices follows from `cuts`, or from `majorants`.
+
+Method: checking (theory, sections 8 to 11 and 13).
 """

@@ -1,7 +1,10 @@
-"""Curves: the smooth activations as docs/certificate.md lists them, and lines that stay below and above each.
+"""Smooth activations as docs/certificate.md lists them, and lines that stay below and above each.
 
-Written for the checker alone. What is trusted: that NumPy's and SciPy's elementary functions are off by at most
-FUZZ (1 + |z| + |f(z)|), which is some 500 units in the last place, and the limits of |f'| and |f''| in the table.
+Written for the checker alone. What is trusted: that NumPy's and SciPy's elementary functions are
+off by at most FUNCTION_ERROR (1 + |z| + |f(z)|), which is some 500 units in the last place, and the
+limits of |f'| and |f''| in the table.
+
+Method: lines of smooth curves with an error over the whole interval (theory, section 2).
 """
 
 from __future__ import annotations
@@ -15,43 +18,59 @@ import scipy  # its subpackages load on first use
 
 from suffice.model.network import Floats
 
-FUZZ = 2.0**-44
+FUNCTION_ERROR = 2.0**-44
 Function: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A function and its slope; `steep` and `bend` bound |f'| and |f''| on any interval.
+    """A function and its slope; `slope_limit` and `curvature_limit` bound |f'| and |f''| on any
+    interval.
 
-    Where they are None, both are f at the interval's upper end (exp). f is nowhere below `least`; it is monotone, or
-    falls up to about `valley` and rises from there on.
+    Where they are None, both are f at the interval's upper end (exp). f is nowhere below `minimum`;
+    it is monotone, or falls up to about `minimiser` and rises from there on.
     """
 
     value: Function
     slope: Function
-    steep: float | None
-    bend: float | None
-    least: float
-    valley: float | None = None
+    slope_limit: float | None
+    curvature_limit: float | None
+    minimum: float
+    minimiser: float | None = None
 
-    def steepest(self, high: Floats) -> Floats:
-        return self._top(high) if self.steep is None else np.full(high.shape, self.steep)
+    def slope_limits(self, high: Floats) -> Floats:
+        return (
+            self._upper_values(high)
+            if self.slope_limit is None
+            else np.full(high.shape, self.slope_limit)
+        )
 
-    def bent(self, high: Floats) -> Floats:
-        return self._top(high) if self.bend is None else np.full(high.shape, self.bend)
+    def curvature_limits(self, high: Floats) -> Floats:
+        return (
+            self._upper_values(high)
+            if self.curvature_limit is None
+            else np.full(high.shape, self.curvature_limit)
+        )
 
-    def _top(self, high: Floats) -> Floats:
-        return np.asarray(self.value(high) * (1 + FUZZ))
+    def _upper_values(self, high: Floats) -> Floats:
+        return np.asarray(self.value(high) * (1 + FUNCTION_ERROR))
 
     def range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Outer bounds of the values on [low, high]: those at the ends, and `least` where a valley may lie between."""
-        left, right = self.value(low), self.value(high)
-        doubt = FUZZ * (1 + np.maximum(np.abs(low) + np.abs(left), np.abs(high) + np.abs(right)))
+        """Outer bounds of the values on [low, high]: those at the ends, and `minimum` where the
+        minimiser may lie between.
+        """
+        left = self.value(low)
+        right = self.value(high)
+        doubt = FUNCTION_ERROR * (
+            1 + np.maximum(np.abs(low) + np.abs(left), np.abs(high) + np.abs(right))
+        )
         bottom = np.minimum(left, right) - doubt
-        if self.valley is not None:  # a thousandth around it, as its place is rounded in the table
-            inside = (low < self.valley + 1e-3) & (high > self.valley - 1e-3)
-            bottom = np.where(inside, self.least, bottom)
-        return np.maximum(bottom, self.least), np.maximum(left, right) + doubt
+        if (
+            self.minimiser is not None
+        ):  # a thousandth around it, as its place is rounded in the table
+            inside = (low < self.minimiser + 1e-3) & (high > self.minimiser - 1e-3)
+            bottom = np.where(inside, self.minimum, bottom)
+        return np.maximum(bottom, self.minimum), np.maximum(left, right) + doubt
 
 
 def _tanh_slope(z: Floats) -> Floats:
@@ -83,7 +102,8 @@ def _gelu_tanh(z: Floats) -> Floats:
 
 
 def _gelu_tanh_slope(z: Floats) -> Floats:
-    wave, inner = _wave(z), np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * z * z)
+    wave = _wave(z)
+    inner = np.sqrt(2 / np.pi) * (1 + 3 * 0.044715 * z * z)
     return np.asarray((1 + wave) / 2 + z * (1 - wave * wave) * inner / 2)
 
 
@@ -130,24 +150,33 @@ CURVES = {
 
 
 def lines(curve: Curve, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """below·z + floor <= f(z) <= above·z + shift on [low, high]: the four as (below, above, shift, floor).
+    """below·z + floor <= f(z) <= above·z + shift on [low, high]: the four as (below, above, shift,
+    floor).
 
-    For any slope s, g(z) = f(z) - s z bends no more than f: between grid points h apart it is within h² max|f''| / 8
-    of its chord, so its least value on the grid, less that and less what rounding may have done, holds
-    everywhere. Of some slopes that one is taken which is closest at the middle; any would be right.
+    For any slope s, g(z) = f(z) - s z bends no more than f: between grid points h apart it is
+    within h² max|f''| / 8 of its chord, so its least value on the grid, less that and less what
+    rounding may have done, holds everywhere. Of some slopes that one is taken which is closest at
+    the middle; any would be right.
     """
     z = low[..., None] + (high - low)[..., None] * (np.arange(33) / 32)
-    value, far = curve.value(z), np.maximum(np.abs(low), np.abs(high))
+    value = curve.value(z)
+    far = np.maximum(np.abs(low), np.abs(high))
     chord = (value[..., -1] - value[..., 0]) / np.where(high > low, high - low, 1.0)
     slopes = np.stack([0 * low, *np.moveaxis(curve.slope(z[..., ::4]), -1, 0), chord])
     gap = value - slopes[..., None] * z
-    cell = (high - low) / 31.99 + FUZZ * far  # the grid's points are rounded: its cells may be that much wider
-    rounding = FUZZ * (2 + 2 * far + 2 * np.abs(value).max(-1)) + 4 * FUZZ * far * np.abs(slopes)
-    doubt = curve.bent(high) * cell**2 / 8 + rounding
-    floors, shifts = gap.min(-1) - doubt, gap.max(-1) + doubt
+    cell = (
+        (high - low) / 31.99 + FUNCTION_ERROR * far
+    )  # the grid's points are rounded: its cells may be that much wider
+    rounding = FUNCTION_ERROR * (
+        2 + 2 * far + 2 * np.abs(value).max(-1)
+    ) + 4 * FUNCTION_ERROR * far * np.abs(slopes)
+    doubt = curve.curvature_limits(high) * cell**2 / 8 + rounding
+    floors = gap.min(-1) - doubt
+    shifts = gap.max(-1) + doubt
     floors[0], shifts[0] = curve.range(low, high)  # slope 0: the range itself
     middle = slopes * (low + high) / 2
-    lower, upper = (middle + floors).argmax(0)[None], (middle + shifts).argmin(0)[None]
+    lower = (middle + floors).argmax(0)[None]
+    upper = (middle + shifts).argmin(0)[None]
     return (
         np.take_along_axis(slopes, lower, 0)[0],
         np.take_along_axis(slopes, upper, 0)[0],

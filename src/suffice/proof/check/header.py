@@ -1,4 +1,7 @@
-"""Header: the question that a certificate answers and the claim that it makes, read from its first line."""
+"""The header: the question that a certificate answers and the claim it makes, from its first line.
+
+Method: claims (theory, section 13).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,14 @@ from suffice.errors import NotACertificate, Rejected
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Ints
 from suffice.model.tokenizers import Pattern, Words
-from suffice.proof.check.reading import WHOLE, fields, mask, need, whole, word
+from suffice.proof.check.limits import (
+    EXACT_INTEGERS,
+    need,
+    read_fields,
+    read_integer,
+    read_positions,
+    read_string,
+)
 
 FORMAT = 2
 FRACTION = re.compile(r"[0-9]{1,200}(/[0-9]{1,200})?", re.ASCII)
@@ -49,7 +59,9 @@ class Independent:
 
 @dataclass(frozen=True, eq=False)
 class Cheapest:
-    """`positions` suffice, and nothing that holds `include`, avoids `exclude` and costs less than `lower` does."""
+    """`positions` suffice, and nothing that holds `include`, avoids `exclude` and costs less than
+    `lower` does.
+    """
 
     positions: Bools
     costs: Costs
@@ -72,7 +84,9 @@ class All:
 
 @dataclass(frozen=True, eq=False)
 class Flip:
-    """Changing `positions` lifts a rival to the label; changing words that cost less than `lower` lifts none."""
+    """Changing `positions` lifts a rival to the label; changing words that cost less than `lower`
+    lifts none.
+    """
 
     positions: Bools | None
     towards: str | None
@@ -115,28 +129,51 @@ def read_header(line: Any, classifier: Classifier) -> Header:
     """The first line, once all of it fits the classifier; what the sets are is read by sets.py."""
     found = line.get("certificate") if type(line) is dict else None
     if type(found) is int and found == 1:
-        raise NotACertificate("This certificate has format 1, which is no longer read: make it again.")
+        raise NotACertificate(
+            "This certificate has format 1, which is no longer read: make it again."
+        )
     if type(found) is str and found.startswith("asked"):
-        raise NotACertificate("This certificate is about a black box: check it with that model (--model on the shell).")
+        raise NotACertificate(
+            "This certificate is about a black box: check it with that model (--model on the "
+            "shell)."
+        )
     if type(found) is not int or found != FORMAT:
         raise NotACertificate(f"Line 1 is not the header of a certificate of format {FORMAT}.")
     names = "certificate model text perturbation features label claim"
-    _, model, tokens, data, positions, label, claim = fields(line, names, "the header")
+    _, model, tokens, data, positions, label, claim = read_fields(line, names, "the header")
     need(model == classifier.digest, "it is about another classifier")
-    right = type(tokens) is list and len(tokens) == classifier.length and all(type(t) is str for t in tokens)
+    right = (
+        type(tokens) is list
+        and len(tokens) == classifier.length
+        and all(type(t) is str for t in tokens)
+    )
     need(right, f"text must be {classifier.length} words")
     _words(tokens, classifier)
     need(type(data) is dict, "the perturbation set must be an object")
-    features = mask(positions, np.ones(len(tokens), dtype=bool), "features")
-    need(word(label, "the label") in classifier.labels, f"the classifier has no label {label!r}")
+    features = read_positions(positions, np.ones(len(tokens), dtype=bool), "features")
+    need(
+        read_string(label, "the label") in classifier.labels,
+        f"the classifier has no label {label!r}",
+    )
     need(type(claim) is dict, "the claim must be an object")
-    kind = word(claim.get("kind"), "the kind of claim")
-    return Header(model, tuple(tokens), data, features, label, kind, _claim(kind, claim, features, label, classifier))
+    kind = read_string(claim.get("kind"), "the kind of claim")
+    return Header(
+        model,
+        tuple(tokens),
+        data,
+        features,
+        label,
+        kind,
+        _claim(kind, claim, features, label, classifier),
+    )
 
 
 def _words(tokens: list[str], classifier: Classifier) -> None:
-    """Words that a list may hold, each taken as it is; where words count once, none of them twice."""
-    reader, plain = classifier.reader, {classifier.pad, classifier.unknown}
+    """Words that a list may hold, each taken as it is; where words count once, none of
+    them twice.
+    """
+    reader = classifier.reader
+    plain = {classifier.pad, classifier.unknown}
     for token in {*tokens} - plain - classifier.lookup.keys():
         one = token and not any(map(str.isspace, token))
         if not one and isinstance(reader, Words | Pattern):
@@ -144,19 +181,38 @@ def _words(tokens: list[str], classifier: Classifier) -> None:
             need(made == [token], f"{token[:80]!r} is not one word")
     if reader.once:
         repeated = [token for token in tokens if token not in plain]
-        need(len(repeated) == len({*repeated}), "a word comes twice, but for this classifier words count once")
+        need(
+            len(repeated) == len({*repeated}),
+            "a word comes twice, but for this classifier words count once",
+        )
 
 
-def _claim(kind: str, data: dict[str, Any], features: Bools, label: str, classifier: Classifier) -> Claim:
+def _claim(
+    kind: str, data: dict[str, Any], features: Bools, label: str, classifier: Classifier
+) -> Claim:
     match kind:
         case "sufficient":
-            return Sufficient(mask(fields(data, "kind positions", "the claim")[1], features, "positions"))
+            return Sufficient(
+                read_positions(
+                    read_fields(data, "kind positions", "the claim")[1], features, "positions"
+                )
+            )
         case "independent":
-            return Independent(mask(fields(data, "kind of", "the claim")[1], features, "of"))
+            return Independent(
+                read_positions(read_fields(data, "kind of", "the claim")[1], features, "of")
+            )
         case "infeasible":
-            return Infeasible(mask(fields(data, "kind exclude", "the claim")[1], features, "exclude"))
+            return Infeasible(
+                read_positions(
+                    read_fields(data, "kind exclude", "the claim")[1], features, "exclude"
+                )
+            )
         case "refuted":
-            return Refuted(mask(fields(data, "kind positions", "the claim")[1], features, "positions"))
+            return Refuted(
+                read_positions(
+                    read_fields(data, "kind positions", "the claim")[1], features, "positions"
+                )
+            )
         case "cheapest":
             return _cheapest(data, features)
         case "all":
@@ -168,10 +224,13 @@ def _claim(kind: str, data: dict[str, Any], features: Bools, label: str, classif
 
 def _cheapest(data: dict[str, Any], features: Bools) -> Cheapest:
     names = "kind positions costs unit include exclude cost lower"
-    _, places, units, unit, wanted, barred, cost, lower = fields(data, names, "the claim")
-    held, costs = mask(places, features, "positions"), _costs(units, unit, len(features))
-    include, exclude = mask(wanted, features, "include"), mask(barred, features, "exclude")
-    cost, lower = whole(cost, 0, WHOLE, "cost"), whole(lower, 0, WHOLE, "lower")
+    _, places, units, unit, wanted, barred, cost, lower = read_fields(data, names, "the claim")
+    held = read_positions(places, features, "positions")
+    costs = _costs(units, unit, len(features))
+    include = read_positions(wanted, features, "include")
+    exclude = read_positions(barred, features, "exclude")
+    cost = read_integer(cost, 0, EXACT_INTEGERS, "cost")
+    lower = read_integer(lower, 0, EXACT_INTEGERS, "lower")
     need(cost == costs.of(held), "positions must cost `cost`")
     need(lower <= cost, "`lower` is above `cost`")
     _fits(held, include, exclude)
@@ -180,11 +239,13 @@ def _cheapest(data: dict[str, Any], features: Bools) -> Cheapest:
 
 def _all(data: dict[str, Any], features: Bools) -> All:
     names = "kind sets costs unit include exclude cost"
-    _, listed, units, unit, wanted, barred, cost = fields(data, names, "the claim")
+    _, listed, units, unit, wanted, barred, cost = read_fields(data, names, "the claim")
     need(type(listed) is list and listed, "sets must be a list of at least one set")
-    sets, costs = tuple(mask(one, features, "each set") for one in listed), _costs(units, unit, len(features))
-    include, exclude = mask(wanted, features, "include"), mask(barred, features, "exclude")
-    cost = whole(cost, 0, WHOLE, "cost")
+    sets = tuple(read_positions(one, features, "each set") for one in listed)
+    costs = _costs(units, unit, len(features))
+    include = read_positions(wanted, features, "include")
+    exclude = read_positions(barred, features, "exclude")
+    cost = read_integer(cost, 0, EXACT_INTEGERS, "cost")
     need(len({held.tobytes() for held in sets}) == len(sets), "a set is listed twice")
     for held in sets:
         need(cost == costs.of(held), "each set must cost `cost`")
@@ -194,28 +255,41 @@ def _all(data: dict[str, Any], features: Bools) -> All:
 
 def _flip(data: dict[str, Any], features: Bools, rivals: list[str]) -> Flip:
     names = "kind positions towards costs unit cost lower"
-    _, places, towards, units, unit, cost, lower = fields(data, names, "the claim")
-    need(towards is None or towards in rivals, "`towards` must be null or a label that the text does not have")
-    costs, lower = _costs(units, unit, len(features)), whole(lower, 0, WHOLE, "lower")
+    _, places, towards, units, unit, cost, lower = read_fields(data, names, "the claim")
+    need(
+        towards is None or towards in rivals,
+        "`towards` must be null or a label that the text does not have",
+    )
+    costs = _costs(units, unit, len(features))
+    lower = read_integer(lower, 0, EXACT_INTEGERS, "lower")
     if places is None:
         need(cost is None, "without positions there is no cost")
         return Flip(None, towards, costs, None, lower)
-    changed, cost = mask(places, features, "positions"), whole(cost, 0, WHOLE, "cost")
+    changed = read_positions(places, features, "positions")
+    cost = read_integer(cost, 0, EXACT_INTEGERS, "cost")
     need(cost == costs.of(changed), "positions must cost `cost`")
     need(lower <= cost, "`lower` is above `cost`")
     return Flip(changed, towards, costs, cost, lower)
 
 
 def _costs(units: Any, unit: Any, length: int) -> Costs:
-    """One positive whole number per position, with a sum that doubles hold, and what one of them stands for."""
+    """One positive whole number per position, with a sum that doubles hold, and what one of them
+    stands for.
+    """
     need(type(units) is list and len(units) == length, "there must be one cost per position")
-    counts = [whole(count, 1, WHOLE, "a cost") for count in units]
-    need(sum(counts) < WHOLE, "the costs add up to 2^53 or more")
-    need(FRACTION.fullmatch(word(unit, "the unit")), "the unit must be a fraction such as 3 or 1/20")
+    counts = [read_integer(count, 1, EXACT_INTEGERS, "a cost") for count in units]
+    need(sum(counts) < EXACT_INTEGERS, "the costs add up to 2^53 or more")
+    need(
+        FRACTION.fullmatch(read_string(unit, "the unit")),
+        "the unit must be a fraction such as 3 or 1/20",
+    )
     numerator, _, denominator = unit.partition("/")
     need(int(numerator) > 0 and int(denominator or 1) > 0, "the unit must be above zero")
     return Costs(np.array(counts, dtype=np.int64), Fraction(int(numerator), int(denominator or 1)))
 
 
 def _fits(held: Bools, include: Bools, exclude: Bools) -> None:
-    need(not (include & ~held).any() and not (exclude & held).any(), "a set must hold all of include, none of exclude")
+    need(
+        not (include & ~held).any() and not (exclude & held).any(),
+        "a set must hold all of include, none of exclude",
+    )

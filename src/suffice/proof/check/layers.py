@@ -1,4 +1,7 @@
-"""Layers: what is the same around every text, worked out once for a network."""
+"""StepTables: what is the same around every text, computed once for a network.
+
+Method: a-priori rounding errors (theory, section 2).
+"""
 
 from __future__ import annotations
 
@@ -10,35 +13,53 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Bools, Floats, Ints, Step
-from suffice.proof.check import maxima
+from suffice.proof.check import max_lines
 from suffice.proof.check.curves import CURVES
-from suffice.proof.check.reading import HUGE, need
+from suffice.proof.check.limits import HUGE, need
 
-ROUND = 2.0**-53
+UNIT_ROUNDOFF = 2.0**-53
 
 
-class Layers:
-    """What is the same around every text: the weights by their signs, and which units have which activation."""
+class StepTables:
+    """What is the same around every text: the weights by their signs, and which units have which
+    activation.
+    """
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = steps
-        self.terms = max(sum(step.weight.shape) for step in steps)
-        self.pools = [maxima.Pools(step.maxima, len(step.bias)) if step.maxima else None for step in steps]
-        self.gamma = (9 if any(self.pools) else 6) * (self.terms + 2 * len(steps) + 32) * ROUND
-        self.signed = [_signed(step) for step in steps]
-        self.relu = [_relu(step) for step in steps]
-        self.curved = [_curved(step) for step in steps]
-        plain = not self.pools[-1] and not (self.relu[-1] | self.curved[-1]).any()
+        self.most_terms = max(sum(step.weight.shape) for step in steps)
+        self.max_groups = [
+            max_lines.MaxGroups(step.maxima, len(step.bias)) if step.maxima else None
+            for step in steps
+        ]
+        self.error_rate = (
+            (9 if any(self.max_groups) else 6)
+            * (self.most_terms + 2 * len(steps) + 32)
+            * UNIT_ROUNDOFF
+        )
+        self.signed_weights = [_signed(step) for step in steps]
+        self.relu_masks = [_relu(step) for step in steps]
+        self.curve_masks = [_curved(step) for step in steps]
+        plain = not self.max_groups[-1] and not (self.relu_masks[-1] | self.curve_masks[-1]).any()
         need(plain, "a score has an activation")
         sizes = [len(step.bias) for step in steps[:-1]]
-        self.parts = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
-        self.units = sum(sizes)
-        bent = [relu | curved for relu, curved in zip(self.relu, self.curved, strict=True)]
-        self.bent = np.concatenate(bent)[: self.units]  # the last step gives the scores as they are
-        self.straight = np.concatenate(self.relu)[: self.units]
-        pooled = [_pooled(step, pools) for step, pools in zip(steps, self.pools, strict=True)]
-        self.pooled = np.concatenate(pooled)[: self.units]
-        need(not (self.bent & self.pooled).any(), "a unit of a maximum has another activation")
+        self.unit_slices = [slice(sum(sizes[:k]), sum(sizes[: k + 1])) for k in range(len(sizes))]
+        self.unit_count = sum(sizes)
+        nonlinear_masks = [
+            relu | curved for relu, curved in zip(self.relu_masks, self.curve_masks, strict=True)
+        ]
+        self.nonlinear = np.concatenate(nonlinear_masks)[
+            : self.unit_count
+        ]  # the last step gives the scores as they are
+        self.is_relu = np.concatenate(self.relu_masks)[: self.unit_count]
+        pooled = [
+            _pooled(step, groups) for step, groups in zip(steps, self.max_groups, strict=True)
+        ]
+        self.in_maximum = np.concatenate(pooled)[: self.unit_count]
+        need(
+            not (self.nonlinear & self.in_maximum).any(),
+            "a unit of a maximum has another activation",
+        )
 
     @cached_property
     def columns(self) -> Any:
@@ -48,9 +69,9 @@ class Layers:
 
 
 @lru_cache(maxsize=1)
-def layers(steps: tuple[Step, ...]) -> Layers:
+def step_tables(steps: tuple[Step, ...]) -> StepTables:
     """Worked out once for many texts: the weights of a classifier cannot change."""
-    return Layers(steps)
+    return StepTables(steps)
 
 
 def _signed(step: Step) -> tuple[Floats, Floats]:
@@ -58,11 +79,16 @@ def _signed(step: Step) -> tuple[Floats, Floats]:
     weight = step.weight
     stored = weight if isinstance(weight, np.ndarray) else weight.data
     for numbers in (stored, step.bias):
-        need(np.isfinite(numbers).all() and (np.abs(numbers) <= HUGE).all(), "a weight is beyond what can be checked")
+        need(
+            np.isfinite(numbers).all() and (np.abs(numbers) <= HUGE).all(),
+            "a weight is beyond what can be checked",
+        )
     if isinstance(weight, np.ndarray):
         return np.maximum(weight, 0.0), np.minimum(weight, 0.0)
     above, below = (
-        scipy.sparse.csr_array((end(weight.data, 0.0), weight.indices, weight.indptr), shape=weight.shape)
+        scipy.sparse.csr_array(
+            (end(weight.data, 0.0), weight.indices, weight.indptr), shape=weight.shape
+        )
         for end in (np.maximum, np.minimum)
     )
     return above, below
@@ -72,8 +98,8 @@ def _relu(step: Step) -> Bools:
     return np.asarray(step.relu, dtype=bool)
 
 
-def _pooled(step: Step, pools: maxima.Pools | None) -> Bools:
-    return np.zeros(len(step.bias), dtype=bool) if pools is None else pools.pooled
+def _pooled(step: Step, groups: max_lines.MaxGroups | None) -> Bools:
+    return np.zeros(len(step.bias), dtype=bool) if groups is None else groups.in_group
 
 
 def _curved(step: Step) -> Bools:

@@ -1,4 +1,7 @@
-"""Leaf: the end of a branch of a proof, as it was read."""
+"""Leaf: the end of a branch of a proof tree, as it was read.
+
+Method: leaves of proof trees (theory, sections 2, 3 and 13).
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.model.network import Bools, Floats, Ints
-from suffice.proof.check.inputs import State
+from suffice.proof.check.inputs import InputState
 
 Signs: TypeAlias = NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)
-class Tilts:
-    """Units of the first step, and a share (units, inputs or words) for each number of the row of the line above.
+class UpperPlanes:
+    """Upper planes of units of the first step: shares (units, inputs or words) for each number of a
+    plane's row.
 
-    A relu's is of its weight; a maximum's says how far the number is from the least to the largest weight of its units.
-    `live` (maxima, most) marks the units that may reach each maximum, once that is known.
+    A relu's is of its weight; a maximum's says how far the number is from the least to the largest
+    weight of its units. `contenders` (maxima, most) marks the units that may reach each maximum,
+    once that is known.
     """
 
     units: Ints
     shares: Floats
-    live: Bools | None = None
+    contenders: Bools | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class Lemma:
     """A relu unit's sum is at least `value` (sign 1), or at most that (-1)."""
 
     unit: int
@@ -38,23 +43,31 @@ class Stated:
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given), `push` = beta·sign.
+    """A leaf as it was read; by unit: the `signs` of splits, `alpha` (NaN where not given),
+    `split_terms` = beta·sign.
 
-    `ends` (2, units) are the bounds that were stated above it, infinite elsewhere. It shows that the margin against the
-    rival is above zero, or what is `stated` itself.
+    `lemma_bounds` (2, units) are the bounds stated above it, infinite elsewhere. It shows that the
+    margin against the rival is above zero, or its `lemma`.
     """
 
-    line: int
+    line_number: int
     rival: int
     signs: Signs
     alpha: Floats
-    push: Floats
-    state: State
-    ends: Floats
-    above: Tilts | None = None
-    stated: Stated | None = None
+    split_terms: Floats
+    state: InputState
+    lemma_bounds: Floats
+    planes: UpperPlanes | None = None
+    lemma: Lemma | None = None
 
     @property
     def bytes(self) -> int:
-        tilts = 0 if self.above is None else self.above.shares.nbytes
-        return self.signs.nbytes + self.alpha.nbytes + self.push.nbytes + self.state.bytes + self.ends.nbytes + tilts
+        planes = 0 if self.planes is None else self.planes.shares.nbytes
+        return (
+            self.signs.nbytes
+            + self.alpha.nbytes
+            + self.split_terms.nbytes
+            + self.state.bytes
+            + self.lemma_bounds.nbytes
+            + planes
+        )

@@ -1,8 +1,10 @@
-"""Export: the questions that a certificate's leaves answer, as ONNX and VNN-LIB, for somebody else's tools.
+"""Export: the questions that a certificate's leaves answer, as ONNX and VNN-LIB, for somebody
+else's tools.
 
-`export` writes a folder: `onnx/` (the network), `vnnlib/` (one file per question), `instances.csv` (as VNN-COMP has
-it) and `README.txt` (what each file asks, and the answer expected). Nothing is proved here: the leaves are written,
-not checked. That they cover all cases is what `suffice.check` checks, and what no tool that answers them sees.
+`export` writes a folder: `onnx/` (the network), `vnnlib/` (one file per question), `instances.csv`
+(as VNN-COMP has it) and `README.txt` (what each file asks, and the answer expected). Nothing is
+proved here: the leaves are written, not checked. That they cover all cases is what `suffice.check`
+checks, and what no tool that answers them sees.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.proof.check import lines_of
 from suffice.proof.check.header import read_header
-from suffice.proof.check.reading import MALFORMED, Evidence, Limit, rejection
+from suffice.proof.check.limits import MALFORMED_ERRORS, Limit, LineReader, rejection
 from suffice.proof.check.sets import read_sets
 from suffice.proof.export import vnnlib
 from suffice.proof.export.onnx import graph_of
@@ -36,7 +38,9 @@ SECONDS = 60  # the timeout that instances.csv gives each question
 
 @dataclass(frozen=True)
 class Instance:
-    """One question: its files (below the folder), the answer expected ("sat" or "unsat") and what it asks."""
+    """One question: its files (below the folder), the answer expected ("sat" or "unsat") and what
+    it asks.
+    """
 
     onnx: str
     vnnlib: str
@@ -54,22 +58,34 @@ class Exported:
 
     def __str__(self) -> str:
         unsat = sum(one.answer == "unsat" for one in self.instances)
-        count, said = len(self.instances), f"{unsat} unsat, {len(self.instances) - unsat} sat"
+        count = len(self.instances)
+        said = f"{unsat} unsat, {len(self.instances) - unsat} sat"
         said = f"{count} question{'s' * (count != 1)} in {self.folder}: expected are {said}."
         reasons = sorted({one.reason for one in self.skipped})
-        return said + (f" {len(self.skipped)} could not be written: {'; '.join(reasons)}." if reasons else "")
+        return said + (
+            f" {len(self.skipped)} could not be written: {'; '.join(reasons)}." if reasons else ""
+        )
 
 
 def export(certificate: Any, classifier: Classifier | BlackBox, folder: str | Path) -> Exported:
-    """Write the questions of a certificate (a path, bytes or an object with `lines`) to a folder that is new or empty.
+    """Write the questions of a certificate (a path, bytes or an object with `lines`) to a folder
+    that is new or empty.
 
-    Rejected if it is no certificate for this classifier. Leaves that have no plain form in VNN-LIB are in `skipped`.
+    Rejected if it is no certificate for this classifier. Leaves that have no plain form in VNN-LIB
+    are in `skipped`.
     """
     if isinstance(classifier, BlackBox):
-        raise InputError("A black box has no network to export: `check` runs the texts of its certificate again.")
+        raise InputError(
+            "A black box has no network to export: `check` runs the texts of its certificate again."
+        )
     if not isinstance(classifier, Classifier):
-        raise InputError(f"A certificate is exported with its Classifier, not {classifier!r}: use load(name) first.")
-    graph_of(classifier.network.steps, None)  # says what cannot be exported before anything is written
+        raise InputError(
+            f"A certificate is exported with its Classifier, not {classifier!r}: use "
+            "load(name) first."
+        )
+    graph_of(
+        classifier.network.steps, None
+    )  # says what cannot be exported before anything is written
     writing = _Writing(classifier, _empty(Path(folder)))
     try:
         _walk(certificate, classifier, writing)
@@ -81,14 +97,20 @@ def export(certificate: Any, classifier: Classifier | BlackBox, folder: str | Pa
 
 
 def _walk(certificate: Any, classifier: Classifier, writing: _Writing) -> None:
-    evidence = Evidence(lines_of(certificate, classifier), Limit.of(math.inf), 1)
+    evidence = LineReader(lines_of(certificate, classifier), Limit.of(math.inf), 1)
     try:
         with np.errstate(all="ignore"):
             header = read_header(next(evidence.lines, None), classifier)
-            Querying(classifier, header, read_sets(header, classifier, evidence.limit), evidence, writing.tell).run()
+            Querying(
+                classifier,
+                header,
+                read_sets(header, classifier, evidence.limit),
+                evidence,
+                writing.tell,
+            ).run()
     except NotACertificate:
         raise
-    except MALFORMED as error:
+    except MALFORMED_ERRORS as error:
         raise rejection(error, evidence.number) from None
 
 
@@ -102,7 +124,9 @@ def _empty(folder: Path) -> Path:
 
 @dataclass(eq=False)
 class _Writing:
-    """The folder as it fills: a network when it is first needed, and each question as it is told."""
+    """The folder as it fills: a network when it is first needed, and each question as
+    it is told.
+    """
 
     classifier: Classifier
     folder: Path
@@ -116,7 +140,8 @@ class _Writing:
         if isinstance(question, Skipped):
             self.skipped.append(question)
             return
-        onnx, path = self._network(question.attacked), f"vnnlib/{question.name}.vnnlib"
+        onnx = self._network(question.attacked)
+        path = f"vnnlib/{question.name}.vnnlib"
         text = vnnlib.written(question, len(self.classifier.labels), self._relus)
         (self.folder / path).write_text(text, encoding="utf-8")
         self.instances.append(Instance(onnx, path, question.answer, question.about))
@@ -128,7 +153,9 @@ class _Writing:
 
     def _network(self, attacked: Attacked | None) -> str:
         """The network's file; an attacked text has one of its own."""
-        if id(attacked) not in self.networks:  # the object is kept with its name, so that its id stays taken
+        if (
+            id(attacked) not in self.networks
+        ):  # the object is kept with its name, so that its id stays taken
             count = len(self.networks)
             name = "onnx/network.onnx" if attacked is None else f"onnx/attacked-{count:06d}.onnx"
             graph = graph_of(self.classifier.network.steps, attacked)
@@ -141,10 +168,14 @@ class _Writing:
         """Write the lists of questions and the page that explains them."""
         done = Exported(self.folder, tuple(self.instances), tuple(self.skipped))
         if not done.instances:
-            raise InputError(f"Nothing of this certificate can be exported: {done.skipped[0].reason}.")
+            raise InputError(
+                f"Nothing of this certificate can be exported: {done.skipped[0].reason}."
+            )
         rows = [f"{one.onnx},{one.vnnlib},{SECONDS}\n" for one in done.instances]
         (self.folder / "instances.csv").write_text("".join(rows), encoding="utf-8", newline="")
         said = [(one.vnnlib, one.answer, one.about) for one in done.instances]
-        page = readme(self.classifier, said, [(one.name, one.reason) for one in done.skipped], self.weights)
+        page = readme(
+            self.classifier, said, [(one.name, one.reason) for one in done.skipped], self.weights
+        )
         (self.folder / "README.txt").write_text(page, encoding="utf-8")
         return done

@@ -15,7 +15,9 @@ TINY = 1e-8  # weights below this have misled tools
 
 @dataclass(frozen=True)
 class Weights:
-    """Of all weights written: the largest relative change that single precision would make, and how many are tiny."""
+    """Of all weights written: the largest relative change that single precision would make, and how
+    many are tiny.
+    """
 
     rounding: float = 0.0
     tiny: int = 0
@@ -85,7 +87,10 @@ def readme(
 
 def _single(rounding: float) -> str:
     if not rounding:
-        return "Every weight is a single-precision number too, so a tool that reads float32 has the same network."
+        return (
+            "Every weight is a single-precision number too, so a tool that reads float32 has the "
+            "same network."
+        )
     return (
         "A tool that reads float32 answers about another network:\n"
         f"its weights differ from these by up to {rounding:.1e} of their size."
@@ -95,4 +100,7 @@ def _single(rounding: float) -> str:
 def _tiny(count: int) -> str:
     if not count:
         return "No weight other than 0 is below 1e-8 in size."
-    return f"{count} weights of a network are not 0 but below 1e-8 in size: Marabou 2.0 has said unsat wrongly then."
+    return (
+        f"{count} weights of a network are not 0 but below 1e-8 in size: Marabou 2.0 has said "
+        "unsat wrongly then."
+    )

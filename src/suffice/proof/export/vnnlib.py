@@ -1,4 +1,6 @@
-"""VNN-LIB: a question about inputs X and outputs Y of an ONNX file, in the form that VNN-COMP tools read."""
+"""VNN-LIB: a question about inputs X and outputs Y of an ONNX file, in the form that VNN-COMP tools
+read.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from suffice.model.network import Bools
+from suffice.proof.export.boxes import NumberRange, NumberRanges
 from suffice.proof.export.questions import Query
-from suffice.proof.export.regions import NumberRange, NumberRanges
 
 
 def written(question: Query, classes: int, relus: Bools) -> str:
     """The file; `relus` marks the hidden units (of all) whose sums are outputs."""
-    inputs, outputs = len(question.boxes[0].low), classes + int(relus.sum()) + (question.budget is not None)
+    inputs = len(question.boxes[0].low)
+    outputs = classes + int(relus.sum()) + (question.budget is not None)
     lines = [f"; expected: {question.answer}", f"; {question.about}"]
     lines += [f"(declare-const X_{i} Real)" for i in range(inputs)]
     lines += [f"(declare-const Y_{i} Real)" for i in range(outputs)]
@@ -25,7 +28,9 @@ def written(question: Query, classes: int, relus: Bools) -> str:
 
 def _inputs(boxes: NumberRanges) -> Iterator[str]:
     """The box around all boxes; where there are several, that the input is in one of them."""
-    around = NumberRange(np.min([box.low for box in boxes], 0), np.max([box.high for box in boxes], 0))
+    around = NumberRange(
+        np.min([box.low for box in boxes], 0), np.max([box.high for box in boxes], 0)
+    )
     whole = NumberRange(np.full_like(around.low, -np.inf), np.full_like(around.high, np.inf))
     yield from (f"(assert {limit})" for limit in _limits(around, whole))
     if len(boxes) > 1:
@@ -53,5 +58,7 @@ def _outputs(question: Query, classes: int, relus: Bools) -> Iterator[str]:
 
 
 def decimal(value: float) -> str:
-    """The shortest decimal whose nearest double is the value, without an exponent (not all tools read those)."""
+    """The shortest decimal whose nearest double is the value, without an exponent (not all tools
+    read those).
+    """
     return np.format_float_positional(value, unique=True, trim="0")

@@ -1,4 +1,7 @@
-"""The header of a certificate about a black box: the text, what its words may become, the label and the claim."""
+"""The header of a certificate about a black box: text, options of its words, label and claim.
+
+Method: claims (theory, section 13).
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,17 @@ from typing import Any
 
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import Text, rewritten
-from suffice.proof.replay.question import need, options_of, positions_in, text_of
+from suffice.proof.replay.given_question import need, options_of, positions_in, text_of
 
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
-WAYS = 2**22  # words times the number of them that may change at once, at the most
+MOST_CHANGES_WORK = 2**22  # words times the number of them that may change at once, at the most
 
 
 @dataclass(frozen=True, eq=False)
 class Header:
-    """What a certificate is about: `label` is a place in the model's labels, `limit` how many words may change."""
+    """What a certificate is about: `label` is a place in the model's labels, `limit` how many words
+    may change.
+    """
 
     head: Mapping[str, Any]
     text: Text
@@ -45,7 +50,9 @@ class Header:
 
     def movable(self, places: Sequence[int] | None = None) -> list[int]:
         """Those of the places, or of all, whose words may become something."""
-        return [i for i in (range(len(self.options)) if places is None else places) if self.options[i]]
+        return [
+            i for i in (range(len(self.options)) if places is None else places) if self.options[i]
+        ]
 
     def free(self, held: Sequence[int]) -> list[int]:
         return [i for i in self.movable() if i not in set(held)]
@@ -64,10 +71,13 @@ def read_header(head: Mapping[str, Any], blackbox: BlackBox) -> Header:
     text = text_of(head["text"], head["words"])
     options = options_of(head["perturbation"], text.tokens, blackbox.mask)
     limit = head["perturbation"].get("at_most")
-    need(limit is None or (type(limit) is int and limit >= 1), "at_most must be a whole number of at least 1")
+    need(
+        limit is None or (type(limit) is int and limit >= 1),
+        "at_most must be a whole number of at least 1",
+    )
     limit = len(options) if limit is None else limit
-    few = limit >= len(options) or limit * len(options) <= WAYS
-    need(few, "too many words with too large a limit")
+    few_enough = limit >= len(options) or limit * len(options) <= MOST_CHANGES_WORK
+    need(few_enough, "too many words with too large a limit")
     labels = list(blackbox.labels)
     need(head["label"] in labels, "the label is none of the model's")
     return Header(head, text, options, limit, labels, labels.index(head["label"]))

@@ -1,32 +1,48 @@
-"""Hitting: whether words that cost so little hit every flip that is given, by branching."""
+"""Whether words that cost less than a limit hit every flip that is given, by branching.
+
+Method: hitting sets with a bound by disjoint sets (theory, section 7).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 
-def hittable(
-    sets: Sequence[int], costs: Sequence[int], out: int, left: int, look: Callable[[], None] = lambda: None
+def can_be_hit(
+    sets: Sequence[int],
+    costs: Sequence[int],
+    out: int,
+    cost_limit: int,
+    check_time: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Whether words that cost less than `left` in all, none of them in `out`, hit all sets; `look` may stop it."""
-    look()
-    if left <= 0:
+    """Whether words that cost less than `left` in all, none of them in `out`, hit all sets; `look`
+    may stop it.
+    """
+    check_time()
+    if cost_limit <= 0:
         return False
     if not sets:
         return True
-    first = min(sets, key=lambda one: (one & ~out).bit_count())
-    if _apart(sets, costs, out) >= left:
+    first = min(sets, key=lambda mask: (mask & ~out).bit_count())
+    if _disjoint_cost(sets, costs, out) >= cost_limit:
         return False
     for word in [i for i in range(len(costs)) if (first & ~out) >> i & 1]:
-        if hittable([one for one in sets if not one >> word & 1], costs, out, left - costs[word], look):
+        if can_be_hit(
+            [mask for mask in sets if not mask >> word & 1],
+            costs,
+            out,
+            cost_limit - costs[word],
+            check_time,
+        ):
             return True
         out |= 1 << word
     return False
 
 
-def _apart(sets: Sequence[int], costs: Sequence[int], out: int) -> int:
+def _disjoint_cost(sets: Sequence[int], costs: Sequence[int], out: int) -> int:
     """What sets that share no word cost together: each needs a word of its own."""
-    total, seen = 0, 0
+    total = 0
+    seen = 0
     for one in sorted(sets, key=lambda one: (one & ~out).bit_count()):
         inside = one & ~out
         if not inside & seen:

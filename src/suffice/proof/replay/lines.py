@@ -1,4 +1,7 @@
-"""The lines of a certificate about a black box, and which of them is being read."""
+"""The lines of a certificate about a black box, and which of them is being read.
+
+Method: reading untrusted data (theory, section 13).
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,43 @@ from typing import Any
 
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.certificate import read
-from suffice.proof.replay.question import need
+from suffice.proof.replay.given_question import need
 
 KIND = "asked 2"  # what the first line of a certificate about a black box says
-MAX_LINE, MAX_LINES = 2**20, 2**26  # bytes of a line, and of all of them: they are held together
+# bytes of a line, and of all of them: they are held together
+MAX_LINE = 2**20
+MAX_LINES = 2**26
 
 
 @dataclass
 class Lines:
-    """All lines, the header first; `number` is that of the line being read, for those who say what is wrong."""
+    """All lines, the header first; `number` is that of the line being read, for those who say what
+    is wrong.
+    """
 
     lines: list[Any]
     number: int = 1
 
     @staticmethod
     def of(certificate: Any) -> Lines:
-        found = certificate.lines if hasattr(certificate, "lines") else read(_source(certificate), MAX_LINE, MAX_LINES)
+        found = (
+            certificate.lines
+            if hasattr(certificate, "lines")
+            else read(_source(certificate), MAX_LINE, MAX_LINES)
+        )
         lines = list(found)
         kind = lines[0].get("certificate") if lines and isinstance(lines[0], Mapping) else None
         if isinstance(kind, str) and kind.startswith("asked") and kind != KIND:
-            reason = f"This certificate has the format {kind[:20]!r}; {KIND!r} is read here: make it again."
+            reason = (
+                f"This certificate has the format {kind[:20]!r}; {KIND!r} is read here: make it "
+                "again."
+            )
             raise NotACertificate(reason)
         if kind != KIND:
-            reason = "This is not a certificate about a black box: check it with the classifier it is about."
+            reason = (
+                "This is not a certificate about a black box: check it with the classifier it is "
+                "about."
+            )
             raise NotACertificate(reason)
         return Lines(lines)
 
@@ -39,20 +56,24 @@ class Lines:
     def head(self) -> Any:
         return self.lines[0]
 
-    def only(self, *kinds: str) -> None:
+    def require_kinds(self, *kinds: str) -> None:
         """Every line after the header is of one of these kinds."""
         for number, line in enumerate(self.lines[1:], start=2):
             right = isinstance(line, Mapping) and len(line) == 1 and line.keys() <= set(kinds)
             if not right:
                 raise Rejected(number, f"a line here is one of {', '.join(kinds)}")
 
-    def named(self, name: str) -> list[tuple[int, Any]]:
+    def lines_of_kind(self, name: str) -> list[tuple[int, Any]]:
         """The lines of one kind, with their numbers."""
-        return [(number, line[name]) for number, line in enumerate(self.lines[1:], start=2) if name in line]
+        return [
+            (number, line[name])
+            for number, line in enumerate(self.lines[1:], start=2)
+            if name in line
+        ]
 
-    def said(self, name: str, place: int = 0, count: int = 1) -> Any:
+    def line_at(self, name: str, place: int = 0, count: int = 1) -> Any:
         """The line at a place among those of one kind, of which there must be so many."""
-        found = self.named(name)
+        found = self.lines_of_kind(name)
         need(len(found) == count, f"there must be {count} lines that say what was {name}")
         self.number, line = found[place]
         return line
@@ -60,5 +81,7 @@ class Lines:
 
 def _source(certificate: Any) -> str | Path | bytes:
     if not isinstance(certificate, str | Path | bytes):
-        raise NotACertificate(f"A certificate is a file, its bytes or the object, not a {type(certificate).__name__}.")
+        raise NotACertificate(
+            f"A certificate is a file, its bytes or the object, not a {type(certificate).__name__}."
+        )
     return certificate

@@ -1,0 +1,3 @@
+"""Which set is cheapest? Searches over words, hitting sets, flips, and how their evidence is
+written down.
+"""

@@ -1,1 +1,0 @@
-"""Which set is cheapest? Searches over words, hitting sets, flips, and how their evidence is written down."""

@@ -1,0 +1,1 @@
+"""The verifier of networks: presolve, backward bounds, attacks, branch and bound."""
