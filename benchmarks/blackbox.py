@@ -72,9 +72,8 @@ class Other:
 
 def main() -> None:
     args = arguments()
-    time.monotonic = (
-        time.process_time
-    )  # the limit as well, so that a busy machine does not cut answers short
+    # the limit as well, so that a busy machine does not cut answers short
+    time.monotonic = time.process_time
     import torch
 
     torch.set_num_threads(1)

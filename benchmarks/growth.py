@@ -111,9 +111,8 @@ FAMILIES: dict[str, list[Row]] = {
 
 def main() -> None:
     args = parse()
-    time.monotonic = (
-        time.process_time
-    )  # the limit as well, so that a busy machine does not cut answers short
+    # the limit as well, so that a busy machine does not cut answers short
+    time.monotonic = time.process_time
     lines = [
         "| grows | texts | optimal | median s | max s | largest gap | words | check s | MB |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -92,9 +92,8 @@ def main() -> None:
             means = mean_values(args.data, name, pipeline)
             for explainer in args.explainers:
                 if not (explainer in ("linear shap", "eli5 weights") and kind == "forest"):
-                    few = [
-                        " ".join(text.split()) for text in texts[: args.others]
-                    ]  # SHAP would lose two spaces
+                    # SHAP would lose two spaces
+                    few = [" ".join(text.split()) for text in texts[: args.others]]
                     others += [
                         other(model, pipeline, box, text, explainer, means, args.seconds)
                         for text in few

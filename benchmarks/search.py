@@ -100,9 +100,8 @@ def compare(
     """One table row per method; the slower methods answer the first few texts only."""
     found: dict[str, list[Run]] = {method: [] for method in args.methods if count_of(method, args)}
     for method in found:
-        run(
-            classifier, texts[0], setting, method, min(args.seconds, 2.0)
-        )  # unmeasured: imports and caches
+        # unmeasured: imports and caches
+        run(classifier, texts[0], setting, method, min(args.seconds, 2.0))
     for place, text in enumerate(
         texts
     ):  # text by text, so that what the machine does meanwhile hits all methods alike
@@ -137,9 +136,8 @@ def steady(
     found = [run(classifier, text, setting, name, seconds)]
     while found[-1].seconds < 1 and len(found) < 3:
         classifier.nearest.clear()
-        classifier.nearest.update(
-            known
-        )  # nearest words of this text are looked for again each time
+        # nearest words of this text are looked for again each time
+        classifier.nearest.update(known)
         found.append(run(classifier, text, setting, name, seconds))
     return sorted(found, key=lambda answer: answer.cpu)[len(found) // 2]
 

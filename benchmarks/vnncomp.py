@@ -50,9 +50,8 @@ def problem(data: Any, nets: dict[int, sf.Network], index: int) -> Problem:
 
 def main() -> None:
     args = arguments()
-    time.monotonic = (
-        time.process_time
-    )  # the limit as well, so that a busy machine does not cut answers short
+    # the limit as well, so that a busy machine does not cut answers short
+    time.monotonic = time.process_time
     data = np.load(args.data, allow_pickle=False)
     nets = {int(which): network(data, int(which)) for which in np.unique(data["which"])}
     said = Counter[str]()

@@ -73,9 +73,8 @@ def run(plan: Plan, settings: Settings) -> Row:
     model = classifier(plan.out, settings["model"])
     texts = texts_of(plan, settings, model)
     asked = perturbation(plan, settings["set"], settings["size"], model)
-    sf.explain(
-        model, texts[0], perturbation=asked, padding=settings["padding"], seconds=5.0
-    )  # unmeasured: caches
+    # unmeasured: caches
+    sf.explain(model, texts[0], perturbation=asked, padding=settings["padding"], seconds=5.0)
     answers = [ask(model, text, asked, settings) for text in texts]
     columns = {name: [answer[name] for answer in answers] for name in answers[0]}
     return {"seed": SEED, "command": command(settings), **columns}

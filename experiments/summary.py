@@ -94,9 +94,8 @@ def said_of_robust(report: Report) -> Iterator[str]:
 
 
 def shortest(mine: list[dict[str, Any]], loss: float) -> dict[str, Any] | None:
-    near = [
-        t for t in mine if t["change"] >= -loss
-    ]  # none where there is no ordinary model to compare with
+    # none where there is no ordinary model to compare with
+    near = [t for t in mine if t["change"] >= -loss]
     return min(near, key=lambda t: float(t["words"]), default=None)
 
 

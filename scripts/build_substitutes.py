@@ -79,9 +79,8 @@ class Synset:
 
     words: tuple[str, ...]
     similar: tuple[str, ...]
-    opposites: tuple[
-        tuple[int, str, int], ...
-    ]  # word of this synset, other synset, word of that one (from 1)
+    # word of this synset, other synset, word of that one (from 1)
+    opposites: tuple[tuple[int, str, int], ...]
     usages: tuple[str, ...]
 
 

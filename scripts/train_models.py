@@ -59,9 +59,8 @@ NEGATIONS = ("not {}", "is not {}", "isn't {}")
 
 Row = tuple[list[str], int]
 NONE = -1  # the class of a text that nobody labelled
-Rows = tuple[
-    Tensor, Tensor
-]  # word numbers (n, length), and classes (n,) or shares of them (n, classes)
+# word numbers (n, length), and classes (n,) or shares of them (n, classes)
+Rows = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -90,17 +89,15 @@ class Recipe:
     more: tuple[str, ...] = ()  # rows for a first round, cut into pieces of `length`
     negated: bool = False  # also learn that "not good" is negative
     neutral: bool = False  # also learn that a word without a row of its own says nothing by itself
-    silent: tuple[str, ...] = (
-        "silent.txt",
-    )  # words that hold a sentence together, and punctuation
+    # words that hold a sentence together, and punctuation
+    silent: tuple[str, ...] = "silent.txt"
     hush: tuple[float, ...] = (0.0,)  # what is left of the words of each of those lists
     dimension: int = 32
     hidden: int = 16
     filters: int = 0  # over each of `widths` neighbouring words
     widths: tuple[int, ...] = (2,)
-    largest: bool = (
-        False  # of each filter the largest value in the text counts, not the sum of its relus
-    )
+    # of each filter the largest value in the text counts, not the sum of its relus
+    largest: bool = False
     places: int = 0  # the first words, which also count by their place
     words: int = 24_000
     first: int = 1  # epochs of the first round, which also sees `more`
@@ -213,9 +210,8 @@ class Data:
     test: Rows
     vocabulary: list[str]
     counts: Mapping[str, int] = field(repr=False)
-    told: NDArray[
-        np.float32
-    ]  # the teacher's vectors of the words (n, 0 or more), scaled by their weight
+    # the teacher's vectors of the words (n, 0 or more), scaled by their weight
+    told: NDArray[np.float32]
 
 
 # --- data ---

@@ -144,9 +144,8 @@ def is_true(classifier: sf.BlackBox, head: dict[str, Any]) -> bool:
         if _ends(head["text"]) == head["words"]
         else [head["text"][a:b] for a, b in head["words"]]
     )
-    limit = min(
-        head["perturbation"].get("at_most") or len(head["words"]), len(head["words"])
-    )  # larger ones are none
+    # larger ones are none
+    limit = min(head["perturbation"].get("at_most") or len(head["words"]), len(head["words"]))
     sets = from_dict({**head["perturbation"], "at_most": max(limit, 1)})
     truth = Truth(sf.Question(classifier, text, perturbation=sets))
     if classifier.labels[truth.label] != head["label"]:

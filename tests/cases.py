@@ -82,9 +82,8 @@ class Maker:
         return int(self.rng.integers(1, 7))
 
 
-Stack = Callable[
-    [Maker, int, int], tuple[list[Layer], int]
-]  # (maker, words, dimension) -> layers, their width
+# (maker, words, dimension) -> layers, their width
+Stack = Callable[[Maker, int, int], tuple[list[Layer], int]]
 
 
 def _linear(m: Maker, words: int, dimension: int) -> tuple[list[Layer], int]:

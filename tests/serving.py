@@ -19,9 +19,8 @@ import pytest
 import suffice as sf
 
 TEXT = "A gripping, beautifully acted film that never quite loses its nerve"
-LASTING = " ".join(
-    f"word{i}" for i in range(40)
-)  # on the model below, with LASTING_SET, minutes of search
+# on the model below, with LASTING_SET, minutes of search
+LASTING = " ".join(f"word{i}" for i in range(40))
 LASTING_SET = {"kind": "epsilon-ball", "eps": 0.1, "p": "inf"}
 CHROMIUM = "/usr/bin/chromium"
 QUIET = [

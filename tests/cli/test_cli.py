@@ -860,9 +860,8 @@ def test_words_that_stand_twice_are_told_apart(capsys: pytest.CaptureFixture[str
 def test_of_a_long_text_some_of_the_words_that_were_cut_are_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    main(
-        ["explain", "great film " + "dull " * 5_000, "--model", "sst-fc25"]
-    )  # it sees 25 words, and 40 more are named
+    # it sees 25 words, and 40 more are named
+    main(["explain", "great film " + "dull " * 5_000, "--model", "sst-fc25"])
     said = " ".join(capsys.readouterr().out.split())
     assert said.endswith("dull” and 4937 more words.")
 

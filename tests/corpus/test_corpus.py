@@ -474,9 +474,8 @@ def test_killed_with_kill_9_twice_it_loses_nothing_and_repeats_nothing(folder, s
         before = kept[: kept.rindex(b"\n") + 1]
         assert before.count(b"\n") < 1200
     with open(out, "ab") as file:
-        file.write(
-            b'{"row": 1199, "run": "torn in the mid'
-        )  # as if it had been killed while writing
+        # as if it had been killed while writing
+        file.write(b'{"row": 1199, "run": "torn in the mid')
     last = started(folder, texts, out)
     _, said = last.communicate()
     assert last.returncode == 0, said

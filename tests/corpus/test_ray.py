@@ -91,9 +91,8 @@ def test_the_command_runs_on_ray_and_audits_are_the_same(cluster, small, tmp_pat
     plain, there = (
         text.replace(f"{name}.certificates", "certificates") for name, text in texts.items()
     )
-    start = len(journal.sealed({})) - len(
-        "}\n"
-    )  # the checksums differ with the names of the certificates
+    # the checksums differ with the names of the certificates
+    start = len(journal.sealed({})) - len("}\n")
     assert sorted(one[start:] for one in there.splitlines()) == sorted(
         one[start:] for one in plain.splitlines()
     )

@@ -21,9 +21,8 @@ pytestmark = pytest.mark.slow
 GOOD = ("lovely", "bright", "warm", "funny")
 BAD = ("dull", "awful", "cold", "boring")
 FILLER = ("the", "film", "was", "and", "quite", "a", "story", "with", "its", "cast")
-QUIET = pytest.mark.filterwarnings(
-    "ignore"
-)  # lime, shap, anchor and spacy warn when they are loaded or run
+# lime, shap, anchor and spacy warn when they are loaded or run
+QUIET = pytest.mark.filterwarnings("ignore")
 
 
 def made_up(count: int, seed: int) -> list[tuple[str, int]]:

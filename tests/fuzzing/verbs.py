@@ -47,9 +47,8 @@ class Question:
         self.exclude = [int(i) for i in np.flatnonzero(roles == 2)]
         self.seconds = float(rng.choice([30.0, 30.0, 30.0, 0.002]))
         self.method = str(rng.choice(["search", "search", "hs", "msa"]))
-        units = 2.0 ** rng.choice(
-            [0, 0, -12, 20], self.case.length
-        )  # tiny costs beside large ones, sums exact
+        # tiny costs beside large ones, sums exact
+        units = 2.0 ** rng.choice([0, 0, -12, 20], self.case.length)
         units = units if rng.random() < 0.3 else np.ones(self.case.length)
         self.prices = dict(zip(self.case.tokens, (self.case.costs * units).tolist(), strict=True))
         self.common = {"perturbation": from_dict(self.case.data), "seconds": self.seconds}

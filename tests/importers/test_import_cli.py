@@ -134,9 +134,8 @@ def test_a_file_of_torch(place, capsys):
     assert sf.load("folder").length == 4
 
 
-@pytest.mark.filterwarnings(
-    "ignore:__array__ implementation:DeprecationWarning"
-)  # of Keras about NumPy
+# of Keras about NumPy
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_a_file_of_keras(place, capsys):
     keras = pytest.importorskip("keras")
     made = [keras.Input((4,), dtype="int32"), keras.layers.Embedding(6, 2), keras.layers.Flatten()]

@@ -391,9 +391,8 @@ def test_means_over_the_words_that_are_present_are_exact(tmp_path):
     theirs = np.asarray(model.predict(rows, verbose=0), dtype=np.float64)
     ours = found.network.forward(found.table[rows]) / (rows != 0).sum(1)[:, None]
     assert np.allclose(ours, theirs, atol=1e-5)
-    nothing = np.zeros(
-        (1, LENGTH), dtype=np.int64
-    )  # 0 / 0: Keras has no answer, and here it is a tie
+    # 0 / 0: Keras has no answer, and here it is a tie
+    nothing = np.zeros((1, LENGTH), dtype=np.int64)
     assert not np.isfinite(np.asarray(model.predict(nothing, verbose=0))).any()
     assert not found.network.forward(found.table[nothing]).any()
     again = imported(saved(model, tmp_path / "m.keras"))
@@ -750,9 +749,8 @@ def test_the_command_says_what_an_import_was_compared_with(tmp_path, capsys):
     (tmp_path / "words.txt").write_text("\n".join(WORDS), encoding="utf-8")
     given = ["import", str(path), "--vocabulary", str(tmp_path / "words.txt"), "--labels", "a,b,c"]
     assert main([*given, "--out", str(tmp_path / "one")]) == 0
-    shown = " ".join(
-        capsys.readouterr().out.split()
-    )  # lines break where the width of the terminal says
+    # lines break where the width of the terminal says
+    shown = " ".join(capsys.readouterr().out.split())
     assert "Compared with plain NumPy versions of its layers on 64" in shown
     assert "The original was not run: a file is not opened by Keras" in shown
 

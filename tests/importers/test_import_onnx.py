@@ -301,9 +301,8 @@ def test_as_tf2onnx_writes_a_text_cnn():
     model = written(nodes, constants, opset=13, kind=TensorProto.FLOAT, answer="scores")
     model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
     classifier = imported(model)
-    assert (
-        sum(len(step.maxima) for step in classifier.network.steps) == 4
-    )  # filters, each with the 0 of its relu
+    # filters, each with the 0 of its relu
+    assert sum(len(step.maxima) for step in classifier.network.steps) == 4
     assert classifier.meta["import"]["largest difference"] < 1e-5
 
 

@@ -284,9 +284,8 @@ def test_a_substitute_is_read_as_the_vectorizer_reads_it():
         fitted(CountVectorizer(lowercase=False), LogisticRegression()), length=8
     )
     assert same.index_of("COLD") == same.lookup["cold"]
-    assert (
-        exact.index_of("COLD") == exact.lookup["<UNK>"]
-    )  # the vectorizer would not know it either
+    # the vectorizer would not know it either
+    assert exact.index_of("COLD") == exact.lookup["<UNK>"]
     with pytest.raises(InputError, match="'ice cold' is read as 2 words"):
         sf.explain(same, "warm soup", perturbation=sf.WordSwap({"warm": ["ice cold"]}))
 
@@ -521,9 +520,8 @@ def level() -> dict[str, tuple[Pipeline, str]]:
     """Pipelines and a text of which two labels have the same score, and `predict` does not say the
     first.
     """
-    clipped = SGDClassifier(
-        loss="modified_huber", random_state=0
-    )  # its probabilities are [.5, .5, 0]
+    # its probabilities are [.5, .5, 0]
+    clipped = SGDClassifier(loss="modified_huber", random_state=0)
     asked = Pipeline(
         [("count", CountVectorizer()), ("same", FunctionTransformer()), ("model", clipped)]
     )

@@ -489,9 +489,8 @@ def test_what_a_mean_over_a_mask_answers_is_proved_of_the_module():
     result = sf.explain(found, text, perturbation=sf.Deletion())
     assert result.status == "optimal"
     assert result.meta["checked"]
-    assert (
-        result.positions
-    )  # the text without words has no answer, so that no label is sure without any word
+    # the text without words has no answer, so that no label is sure without any word
+    assert result.positions
     own = np.array(found.read(text).indices)
     every = [
         np.where(np.isin(np.arange(LENGTH), [i for i in range(4) if kept >> i & 1]), own, 0)

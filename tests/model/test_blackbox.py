@@ -539,9 +539,8 @@ def test_no_verb_calls_what_rests_on_a_file_proved(tmp_path):
         for again in (False, True):
             clf = sf.from_function(rule, LABELS, "rule", version="1")
             said = str(verb(clf, LONG_TEXT, cache=tmp_path / f"answers {place}", **more))
-            claimed = said.replace(
-                "Nothing was proved: ", ""
-            )  # an audit says so, and claims nothing by it
+            # an audit says so, and claims nothing by it
+            claimed = said.replace("Nothing was proved: ", "")
             assert again == ("proved" not in claimed), said
 
 

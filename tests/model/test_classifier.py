@@ -445,9 +445,8 @@ def test_bytes_that_move_from_one_part_to_the_next_change_the_digest():
     parts = [
         list(_reading_parts(made(words, 1.0))) for words in (["a", tail], ["a\u2028" + tail, "b"])
     ]
-    assert all(
-        len(part) == 3 + 4 for part in parts
-    )  # header, content, count, and each word by itself
+    # header, content, count, and each word by itself
+    assert all(len(part) == 3 + 4 for part in parts)
     digests = {
         made(words, 1.0).digest
         for words in (["a", tail], ["a" + tail], ["a", tail, "b"], [tail, "a"])

@@ -55,9 +55,8 @@ def test_the_textcnn_of_kim_takes_one_step_per_round_for_all_widths_together():
     joined = graph.concatenate(ours, 0)
     same(joined, torch.cat(other, 1), batch)
     network = Network.of(joined.linear(weights(9, 2, 15)))
-    assert (
-        len(network.steps) == 2
-    )  # the maxima of 8, 7 and 6 places, each with the 0 of its relu; scores
+    # the maxima of 8, 7 and 6 places, each with the 0 of its relu; scores
+    assert len(network.steps) == 2
     assert sorted(len(group) for group in network.steps[0].maxima) == [7] * 5 + [8] * 5 + [9] * 5
     slow = network.relus_only()
     assert slow.relus == 5 * (8 + 7 + 6)

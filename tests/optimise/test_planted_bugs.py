@@ -20,9 +20,8 @@ from suffice.optimise import certificate_lines
 from suffice.verify.nets import bounds_oracle
 
 
-@pytest.mark.parametrize(
-    "kind", [name for name in fuzz.KINDS if name != "pipelines"]
-)  # tests/prove has those
+# tests/prove has those
+@pytest.mark.parametrize("kind", [name for name in fuzz.KINDS if name != "pipelines"])
 def test_a_few_random_questions_of_every_kind_are_answered_truly(kind):
     counts: Counter[str] = Counter()
     seeds = {"subsets": 2, "verbs": 16, "vectors": 2, "maxima": 2}.get(kind, 6)

@@ -253,9 +253,8 @@ def test_splits_that_contradict_the_bounds_close_a_leaf():
         leaf([0, 0]),
         *beta_lines(needs_beta(0.1))[2:],
     ]
-    assert isinstance(
-        verdict(lines, needs_beta(0.1)), Checked
-    )  # relu(x + 9) is always on: its first side is empty
+    # relu(x + 9) is always on: its first side is empty
+    assert isinstance(verdict(lines, needs_beta(0.1)), Checked)
 
 
 def test_an_optimal_set_is_accepted_with_its_cost():
@@ -468,9 +467,8 @@ def test_another_classifier_is_not_what_it_is_about():
 
 def test_the_first_line_that_fails_is_named():
     lines = hat_lines(hat(-0.1))
-    assert (
-        rejection(lines[:-1], hat(-0.1)).line == 4
-    )  # the leaf of line 4 fails before the end is missed
+    # the leaf of line 4 fails before the end is missed
+    assert rejection(lines[:-1], hat(-0.1)).line == 4
     assert rejection([*lines, {"leaf": None}], hat(-0.1)).line == 4
 
 
@@ -1708,9 +1706,8 @@ def test_the_checker_and_the_prover_start_from_the_same_intervals(perturbation):
     """
     for seed in range(6):
         classifier = make_classifier(seed, length=6, hidden=(5, 4), classes=3)
-        question = Question(
-            classifier, make_text(seed, 4), perturbation=perturbation
-        )  # some padding
+        # some padding
+        question = Question(classifier, make_text(seed, 4), perturbation=perturbation)
         form = PreparedProblem.of(question.problem)
         features = question.problem.features
         assert not features.all()

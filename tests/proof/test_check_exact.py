@@ -602,9 +602,8 @@ def test_a_time_limit_stops_the_check_anywhere_and_accepts_nothing(kind, models,
         except exact.TimeUp:
             answers[False] += 1
         seconds += 1
-    assert answers[False] > 2 * len(
-        source.lines
-    )  # not only between lines: one alone may take hours
+    # not only between lines: one alone may take hours
+    assert answers[False] > 2 * len(source.lines)
 
 
 def test_no_limit_is_left_over_from_a_check(models, monkeypatch):

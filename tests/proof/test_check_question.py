@@ -538,9 +538,8 @@ def beyond(weight: float) -> Classifier:
     classifier = adder({"good": 2.0**-1024}, length=1)
     hidden = Step(np.array([[weight]]), np.array([5.0]), np.array([True]))
     last = Step(np.array([[-1.0], [0.0]]), np.array([1.0, 0.0]), np.array([False, False]))
-    object.__setattr__(
-        classifier, "network", Network((hidden, last))
-    )  # a classifier refuses such weights itself
+    # a classifier refuses such weights itself
+    object.__setattr__(classifier, "network", Network((hidden, last)))
     classifier.__dict__.pop("digest", None)
     return classifier
 

@@ -99,9 +99,8 @@ def word_tree(
         return [{"attack": case.point(*flips[0])}]
     rest = [i for i in range(case.length) if i not in held | out]
     if not rest:
-        return [
-            {"cost": True}
-        ]  # it is not true: the claim is false, and this line is where it fails
+        # it is not true: the claim is false, and this line is where it fails
+        return [{"cost": True}]
     first = word_tree(case, below, listed, held | {rest[0]}, out)
     return [{"word": rest[0]}, *first, *word_tree(case, below, listed, held, out | {rest[0]})]
 

@@ -400,9 +400,8 @@ def test_a_restoration_that_ends_in_a_tie_or_in_a_hair_is_not_proved():
     for style, seed, gap in itertools.product(("whole", "normal"), range(12), [*GAPS, 1e-6, -1e-6]):
         base = make_case("boxes", style, 0, seed)
         drops = sorted((base.drop(i), i) for i in range(3))
-        case = with_gap(
-            base, [drops[0][1], drops[1][1]], gap
-        )  # with the largest word put back, the margin is the gap
+        # with the largest word put back, the margin is the gap
+        case = with_gap(base, [drops[0][1], drops[1][1]], gap)
         if case is None or not drops[0][0]:
             continue
         row = np.array([float(a) for a in case.coefficients]).reshape(case.region.center.shape)

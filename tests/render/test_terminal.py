@@ -186,9 +186,8 @@ def test_on_a_terminal_that_is_not_unicode_the_signs_of_proof_and_doubt_differ()
     command = [sys.executable, "-m", "suffice.cli", "explain"]
     signs = {}
     for text, method in (("a great film", "search"), ("a great film", "hs"), ("qqqq", "search")):
-        options = (
-            ["--oracle", "marabou"] if method == "hs" else []
-        )  # which does not take sets of words
+        # which does not take sets of words
+        options = ["--oracle", "marabou"] if method == "hs" else []
         done = subprocess.run(
             [*command, text, "--method", method, *options], capture_output=True, env=environment
         )

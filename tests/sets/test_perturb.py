@@ -270,17 +270,15 @@ def test_so_are_they_in_a_vocabulary_of_which_a_sample_is_looked_at_first(k):
     small = make_classifier(0, length=2, dimension=2, words=3)
     rng = np.random.default_rng(k)
     words = ["<PAD>", "<UNK>", *(f"word{i}" for i in range(1500))]
-    table = rng.integers(-9, 9, size=(len(words), 2)).astype(
-        float
-    )  # whole numbers: many words at the same distance
+    # whole numbers: many words at the same distance
+    table = rng.integers(-9, 9, size=(len(words), 2)).astype(float)
     classifier = Classifier(small.network, table, words, small.labels, 2)
     for place in rng.choice(1500, size=8, replace=False):
         text = classifier.read(f"word{place}")
         near = [words[j] for j in naive_neighbours(classifier, text.indices[0], k)]
         assert KNNBox(k).around(classifier, text).names[0] == tuple(near)
-        assert KNNBox(k).around(classifier, text).names[0] == tuple(
-            near
-        )  # and when it is known already
+        # and when it is known already
+        assert KNNBox(k).around(classifier, text).names[0] == tuple(near)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e6, 1e-161, 1e38])

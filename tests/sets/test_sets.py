@@ -197,9 +197,8 @@ def test_a_bundled_substitute_takes_the_case_of_its_word_whatever_the_classifier
 ):
     text = classifier.read(CAPITALS)
     narrowed = made.narrowed(classifier, text)
-    options = dict(
-        zip(text.source.split(), narrowed.options(text, Marks("", "?")), strict=False)
-    )  # padding
+    # padding
+    options = dict(zip(text.source.split(), narrowed.options(text, Marks("", "?")), strict=False))
     assert "Great" in options["Good"]
     assert "GREAT" in options["GOOD"]
     assert "great" in options["good"]

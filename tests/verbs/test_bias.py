@@ -192,9 +192,8 @@ def test_without_a_set_a_protected_word_may_become_its_counterpart():
     assert (found.status, found.to_dict()["changed_text"]) == ("dependent", "he made a fine film")
     assert sf.audit(clf, ["she made a fine film", "a film"], "gender").overall.dependent == 1
     assert sf.explain(clf, "she made a fine film").status == "optimal"
-    assert (
-        sf.explain(clf, "she made a fine film").positions == ()
-    )  # elsewhere the default set stays as it is
+    # elsewhere the default set stays as it is
+    assert sf.explain(clf, "she made a fine film").positions == ()
 
 
 def test_the_command_knows_the_bundled_groups(capsys):

@@ -77,9 +77,8 @@ def test_a_flip_to_another_label_is_no_flip_towards_the_one_asked_for():
     )
     assert (any_label.cost, towards_c.cost) == (1.0, 2.0)
     assert "nothing cheaper" in verdicts.flip_badge(towards_c)[2]
-    assert (
-        verdicts.flip_headline(towards_c) == "2 changed words turn it into “c”"
-    )  # one word flips it, to “b”
+    # one word flips it, to “b”
+    assert verdicts.flip_headline(towards_c) == "2 changed words turn it into “c”"
 
 
 def test_what_is_open_names_the_aim_the_reason_and_what_is_ruled_out():

@@ -76,9 +76,8 @@ def test_the_command(capsys):
 
 # --- real explainers ---
 
-theirs = pytest.mark.filterwarnings(
-    "ignore"
-)  # lime, shap, anchor and spacy warn when they are loaded or run
+# lime, shap, anchor and spacy warn when they are loaded or run
+theirs = pytest.mark.filterwarnings("ignore")
 
 
 def probabilities(classifier):
@@ -118,9 +117,8 @@ def anchor_result(sst):
 
 @theirs
 def test_lime_words_become_positions_and_are_repaired(sst, lime_result):
-    named = {
-        word for word, weight in lime_result.as_list(label=1) if weight < 0
-    }  # LIME explained `positive`
+    # LIME explained `positive`
+    named = {word for word, weight in lime_result.as_list(label=1) if weight < 0}
     found = sf.repair(sst, TEXT, lime_result, perturbation=sf.KNNBox(100))
     assert {sst.read(TEXT).tokens[i] for i in found.given} == named
     assert found.status == "optimal"

@@ -41,9 +41,8 @@ def told(pipeline: Pipeline, texts: list[str]) -> tuple[Any, Any, Any]:
     assert bag.trees is not None
     scores = np.array([bag.scores(bag.tokens(text)) for text in texts])
     ranked = np.sort(scores, axis=1)
-    clear = (
-        ranked[:, -1] - ranked[:, -2] > 2.0 * bag.trees.rounding + 1e-9
-    )  # not where it is not a number
+    # not where it is not a number
+    clear = ranked[:, -1] - ranked[:, -2] > 2.0 * bag.trees.rounding + 1e-9
     return pipeline.predict(texts), pipeline.classes_[scores.argmax(1)], clear
 
 

@@ -98,9 +98,8 @@ def test_its_bounds_are_those_of_the_whole(seed):
         )
         for one in (small, form)
     ]
-    assert (
-        abs(bounds[0] - bounds[1]) < 0.2 * form.gamma * form.margin_magnitude[0]
-    )  # far less than what is taken off
+    # far less than what is taken off
+    assert abs(bounds[0] - bounds[1]) < 0.2 * form.gamma * form.margin_magnitude[0]
     assert bounds[0] <= form.problem.margins(points)[:, 0].min()
     assert small.margin_error[0] >= form.off[0] * (1 - 1e-9)
 

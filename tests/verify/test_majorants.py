@@ -156,9 +156,8 @@ def test_the_strongest_sets_are_those_of_all_sets(seed):
         size = whole.lattice.word_count
         base = majorants.with_fixed(whole, majorants.initially_empty(whole))
         wanted = wanted_of(rng, size)
-        case = majorants.with_fixed(
-            base, rng.random(size) < 0.2
-        )  # of these texts, some words standing
+        # of these texts, some words standing
+        case = majorants.with_fixed(base, rng.random(size) < 0.2)
         line = majorants.upper_line(case, case.lattice.counts(case.lattice.first))
         several = majorants.movable(base)
         paid = sum(wanted.costs[i] for i in np.flatnonzero(wanted.include & ~several))

@@ -63,9 +63,8 @@ def test_lines_stay_below_and_above_the_maximum_whatever_is_chosen(seed):
     lower = rng.standard_normal((1, 8))
     upper = lower + rng.random((1, 8)) * rng.integers(0, 3, (1, 8))
     signs = np.zeros((1, 8), dtype=np.int8)
-    several = np.concatenate(
-        [group for group in parts if len(group) > 1]
-    )  # there is nothing to split on alone
+    # there is nothing to split on alone
+    several = np.concatenate([group for group in parts if len(group) > 1])
     signs[0, rng.choice(several)] = rng.choice([-1, 0, 1])
     choice = rng.standard_normal((1, 8)) * rng.choice([0.3, 3.0])
     z = lower + rng.random((400, 8)) * (upper - lower)

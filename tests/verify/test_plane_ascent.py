@@ -62,9 +62,8 @@ def question_of(kind, seed):
 def test_climbers_see_the_bound_that_is_worked_out(kind, seed):
     form, batch, dual, found, ground, _ = question_of(kind, seed)
     start = plane_ascent.ascent_start(form, batch, dual, found, ground, 1e-7)
-    assert np.allclose(
-        start.other_row, 0, atol=1e-5
-    )  # all of the row is theirs: there is nothing else in this network
+    # all of the row is theirs: there is nothing else in this network
+    assert np.allclose(start.other_row, 0, atol=1e-5)
     seen = plane_ascent.PlaneAscent(ground.plane_problem, start).evaluate()
     assert np.allclose(seen.bound, found.bound, atol=1e-4)
     rng = np.random.default_rng(seed)

@@ -85,9 +85,8 @@ def test_its_bounds_are_those_of_the_whole():
             )
             for one, inputs in ((small, mine), (form, theirs))
         ]
-        assert (
-            abs(bounds[0] - bounds[1]) < 0.2 * form.gamma * form.margin_magnitude[0]
-        )  # far less than what is taken off
+        # far less than what is taken off
+        assert abs(bounds[0] - bounds[1]) < 0.2 * form.gamma * form.margin_magnitude[0]
         points = moved(form, words, corners(small, np.random.default_rng(1)))
         assert bounds[0] <= form.problem.margins(points)[:, 0].min()
 

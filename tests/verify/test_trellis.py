@@ -119,9 +119,8 @@ SOUR = "The waiter was kind, but the soup was cold (and the bread was stale)."
 @pytest.mark.parametrize("analyzer", ["char", "char_wb"])
 def test_a_forged_certificate_is_rejected(edit, analyzer):
     box = sf.from_sklearn(fitted(TfidfVectorizer(analyzer=analyzer, ngram_range=(2, 4))))
-    result = sf.explain(
-        box, f"{SOUR} {SOUR}", perturbation=sf.Deletion()
-    )  # long enough that rules are needed
+    # long enough that rules are needed
+    result = sf.explain(box, f"{SOUR} {SOUR}", perturbation=sf.Deletion())
     assert result.meta["computed"]
     assert sf.check(result.certificate, box).optimal
     with pytest.raises(Rejected):

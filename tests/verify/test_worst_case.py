@@ -593,9 +593,8 @@ def _empty_leaf(lines: list[Any]) -> None:
 )
 @pytest.mark.parametrize("orders", [(1, 1), (1, 2)], ids=["words", "pairs"])
 def test_a_forged_certificate_is_rejected(edit, orders, monkeypatch):
-    monkeypatch.setattr(
-        "suffice.optimise.cuts.cut_search.is_affordable", lambda *_: False
-    )  # by rules, not by ceilings
+    # by rules, not by ceilings
+    monkeypatch.setattr("suffice.optimise.cuts.cut_search.is_affordable", lambda *_: False)
     box = sf.from_sklearn(fitted(TfidfVectorizer(ngram_range=orders)))
     result = sf.explain(box, TWICE, perturbation=sf.Deletion())
     assert sf.check(result.certificate, box).optimal

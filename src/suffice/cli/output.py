@@ -69,9 +69,8 @@ def as_utf8(stream: Any) -> None:
 
 
 def _any_text(stream: Any, **settings: str) -> None:
-    encoding = (
-        getattr(stream, "encoding", None) or "utf-8"
-    )  # a StringIO has none and takes anything
+    # a StringIO has none and takes anything
+    encoding = getattr(stream, "encoding", None) or "utf-8"
     if encoding.lower().replace("-", "") != "utf8":
         with suppress(
             AttributeError

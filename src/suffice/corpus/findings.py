@@ -105,9 +105,8 @@ class Audit:
     by_group: tuple[Rate, ...]
     errors: int
     comparison: Comparison | None = None
-    could: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what could become of a protected word; "": not tested
+    # what could become of a protected word; "": not tested
+    could: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def proved(self) -> int:

@@ -21,9 +21,8 @@ from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
 
 READ = ("text", "label", "id")  # columns, or keys
-LONGEST = (
-    2**24
-)  # characters of a line, and of the lines of one CSV record together, give or take a line
+# characters of a line, and of the lines of one CSV record together, give or take a line
+LONGEST = 2**24
 BLANK = 2**16  # lines in a row that hold nothing
 # lines of one CSV record: a quote that stays open longer than that was not meant to be one
 TALLEST = 1000

@@ -21,9 +21,8 @@ from suffice.model.classifier import Classifier
 from suffice.model.naming import named
 from suffice.model.tokenizers import Custom
 
-OnRow: TypeAlias = Callable[
-    [int, int | None, int], None
-]  # rows done, rows in all where known, rows that failed
+# rows done, rows in all where known, rows that failed
+OnRow: TypeAlias = Callable[[int, int | None, int], None]
 
 
 @dataclass(frozen=True)
@@ -75,13 +74,11 @@ def _expected(classifier: Classifier | BlackBox, label: str | None) -> str | Non
 
 
 def settings(verb: RowVerb) -> dict[str, Any]:
-    kept = {
-        name: value for name, value in verb.options.items() if name != "cache"
-    }  # where answers lie is no question
+    # where answers lie is no question
+    kept = {name: value for name, value in verb.options.items() if name != "cache"}
     options = {name: named(value) if callable(value) else value for name, value in kept.items()}
-    reader = getattr(
-        verb.classifier, "reader", None
-    )  # a function of its own is no part of a digest but by name
+    # a function of its own is no part of a digest but by name
+    reader = getattr(verb.classifier, "reader", None)
     reading = {"reader": named(reader.function)} if isinstance(reader, Custom) else {}
     return {"perturbation": verb.perturbation.to_dict(), "options": options, **reading}
 

@@ -17,9 +17,8 @@ from typing import Any, BinaryIO
 
 def main() -> None:
     """Read rows from the parent and answer them one by one, until it closes the pipe."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for the parent, which then closes our input
+    # Ctrl-C is for the parent, which then closes our input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not spoil the replies
     inbox: queue.Queue[Any] = queue.Queue()

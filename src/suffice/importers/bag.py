@@ -148,9 +148,8 @@ def largest_difference(bag: Bag, function: Callable[[list[str]], Floats]) -> flo
     texts = [" ".join(rng.choice(bag.examples, size=rng.integers(0, 12))) for _ in range(32)]
     theirs = function(texts)
     ours = np.array([bag.scores(bag.tokens(text)) for text in texts])
-    clear = ~np.isnan(ours).any(
-        1
-    )  # where the rounding of the program decides there is nothing to compare
+    # where the rounding of the program decides there is nothing to compare
+    clear = ~np.isnan(ours).any(1)
     if clear.sum() < len(texts) // 4:
         return np.inf
     theirs = theirs[clear]

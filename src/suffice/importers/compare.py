@@ -18,9 +18,8 @@ from suffice.errors import InputError, ModelError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Floats, Ints
 
-TOLERANCE = (
-    1e-4  # of the usual size of a score: far above float32's rounding, far below any mistake
-)
+# of the usual size of a score: far above float32's rounding, far below any mistake
+TOLERANCE = 1e-4
 LEAST = 50  # inputs
 TEXTS = 64  # random texts, or rows of them
 # Float32 probabilities say their log-odds to about 1e-6 only: scores smaller than this are compared
@@ -99,9 +98,8 @@ def difference(ours: Floats, theirs: Floats, source: str, floor: float = 0.0) ->
     if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
         return float("inf")
     sizes = np.abs(theirs).max(1)
-    usual = (
-        float(np.median(sizes)) or float(sizes.max()) or 1.0
-    )  # one large answer must not hide the others
+    # one large answer must not hide the others
+    usual = float(np.median(sizes)) or float(sizes.max()) or 1.0
     return float((np.abs(ours - theirs).max(1) / np.maximum(sizes, max(usual, floor))).max())
 
 
@@ -154,9 +152,8 @@ def random_texts(classifier: Classifier, extra: Sequence[str] = ()) -> list[str]
 
 
 def _random_text(rng: np.random.Generator, words: Sequence[str], size: int) -> str:
-    few = [
-        words[i] for i in rng.integers(len(words), size=max(1, size // 2))
-    ]  # so that words repeat
+    # so that words repeat
+    few = [words[i] for i in rng.integers(len(words), size=max(1, size // 2))]
     pools = [few if rng.random() < 0.5 else words for _ in range(size)]
     return " ".join(_dressed(rng, pool[int(rng.integers(len(pool)))]) for pool in pools)
 

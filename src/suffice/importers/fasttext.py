@@ -29,9 +29,8 @@ from suffice.model.odds import LOGITS, MARGINS
 from suffice.model.tokenizers import Pattern
 
 LENGTH = 512  # words of a text where the model is laid open
-SPACE = (
-    r" \n\r\t\v\f\0"  # what fastText cuts at, and nothing else: other white space is part of a word
-)
+# what fastText cuts at, and nothing else: other white space is part of a word
+SPACE = r" \n\r\t\v\f\0"
 WORD = re.compile(rf"[^{SPACE}]+".encode())
 PAD = "<PAD>"
 UNKNOWN = "<UNK>"

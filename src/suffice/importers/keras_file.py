@@ -27,9 +27,8 @@ from suffice.model.network import Floats
 
 Config: TypeAlias = Mapping[str, Any]
 Called: TypeAlias = "tuple[list[Call], list[str]]"
-Weights: TypeAlias = Callable[
-    [tuple[str, ...]], Sequence[Floats]
-]  # of the layer at a path of names
+# of the layer at a path of names
+Weights: TypeAlias = Callable[[tuple[str, ...]], Sequence[Floats]]
 MODELS = ("Sequential", "Functional", "Model")
 MOST_TIMES = 10  # how many times as large as a .keras file its parts may be once unpacked
 SPARE = 2**24  # bytes beyond that, as a config of some layers packs well

@@ -180,9 +180,8 @@ def _relu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
 
 
 def _leaky_relu(layer: Layer, inputs: Sequence[Any]) -> Tensor:
-    slope = layer.config.get(
-        "negative_slope", layer.config.get("alpha", 0.3)
-    )  # Keras 2 called it alpha
+    # Keras 2 called it alpha
+    slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))
     return inputs[0].leaky_relu(float(slope))  # type: ignore[no-any-return]
 
 

@@ -49,9 +49,8 @@ def from_onnx(
     walked = walk(
         program(onnx, model, entry, answer), known.length, len(known.vocabulary), known.embedding
     )
-    packages, original = _original(
-        onnx, model, entry, known
-    )  # last: what it runs is known to be of a fit size
+    # last: what it runs is known to be of a fit size
+    packages, original = _original(onnx, model, entry, known)
     return assemble(walked, known, original, source, packages)
 
 

@@ -98,9 +98,8 @@ def linear_scores(pipeline: Any) -> Callable[[list[str]], Floats]:
         if not ((found == found.max(1, keepdims=True)).sum(1) > 1).any():
             return found
         said = said_by(model, rows)
-        first = said.argmax(1) == found.argmax(
-            1
-        )  # of equal ones the first is taken anyway: it stays a tie
+        # of equal ones the first is taken anyway: it stays a tie
+        first = said.argmax(1) == found.argmax(1)
         return np.asarray(np.where(first[:, None], found, ahead(found, said)))
 
     return run

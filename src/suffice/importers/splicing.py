@@ -111,9 +111,8 @@ def cuts_at_spaces(tokenizer: Any) -> bool:
     if backend is None:
         return False
     data = json.loads(backend.to_str())
-    first = next(
-        _parts(data["pre_tokenizer"], "pretokenizers"), None
-    )  # the later ones see single words
+    # the later ones see single words
+    first = next(_parts(data["pre_tokenizer"], "pretokenizers"), None)
     return (
         all(part["type"] in LOCAL for part in _parts(data["normalizer"], "normalizers"))
         and first is not None

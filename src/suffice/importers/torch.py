@@ -139,9 +139,8 @@ def _example(torch: Any, module: Module, given: Given) -> Any:
 def _exported(torch: Any, module: Module, example: Any, source: str) -> Any:
     try:
         with quiet():
-            return torch.export.export(
-                module, (example,)
-            )  # without numbers: no size is too large for this
+            # without numbers: no size is too large for this
+            return torch.export.export(module, (example,))
     except Exception as error:
         line = re.search(
             r'raised this error:\n\s*File "([^"]+)", line (\d+), in \w+\n\s*(.*)', str(error)

@@ -74,12 +74,10 @@ CHOSEN: tuple[str, ...] = (
 CHOSEN += ("_experts_implementation", "experts_implementation", "_experts_implementation_internal")
 OURS = ("eager", "sdpa", None)  # ways to compute attention that PyTorch has itself
 LAYERS = re.compile(r"(^|_)n?_?(hidden_)?(layers?|blocks|hidden_groups|experts|local_experts)$")
-REACH = re.compile(
-    r"theta|position|token_id|max_.*len|sliding_window|seed|_id$"
-)  # numbers that need no tensor
-BLOCKS = re.compile(
-    r"attention_window|block_size|chunk|lsh|buckets"
-)  # what short texts are filled up to
+# numbers that need no tensor
+REACH = re.compile(r"theta|position|token_id|max_.*len|sliding_window|seed|_id$")
+# what short texts are filled up to
+BLOCKS = re.compile(r"attention_window|block_size|chunk|lsh|buckets")
 LARGEST = 2**16
 WIDEST = 2**24
 BLOCK = 2**12

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from suffice.model.graph import Block, Tensor
 from suffice.model.network import Bools, Floats, Ints
 
-Value: TypeAlias = (
-    Any  # a NumPy array where nothing depends on the text, else one of the classes here, or Tensor
-)
+# a NumPy array where nothing depends on the text, else one of the classes here, or Tensor
+Value: TypeAlias = Any
 Values: TypeAlias = Mapping[str, Value]
 
 

@@ -20,9 +20,8 @@ MOST_NUMBERS = 2**30  # of all vectors together; read the first words of a large
 MOST_DIMENSIONS = 2**14  # of one vector
 LONGEST_LINE = 2**20  # bytes: a word and its numbers
 FASTTEXT = (793712314).to_bytes(4, "little")  # how a model of fastText begins
-LONGEST_WORD = (
-    4096  # bytes: a binary file that is none must not be read to its end in search of a space
-)
+# bytes: a binary file that is none must not be read to its end in search of a space
+LONGEST_WORD = 4096
 
 
 class Vectors(NamedTuple):

@@ -23,9 +23,8 @@ from suffice.model.patterns import why_refused
 PIECE = 2**16  # bytes that are unpacked at a time
 MOST_WORDS = 100  # or characters that a feature may be made of
 MOST_JOBS = 64
-HASHED = (
-    2**20
-)  # features of a HashingVectorizer, as scikit-learn has them; more need weights in the file
+# features of a HashingVectorizer, as scikit-learn has them; more need weights in the file
+HASHED = 2**20
 # how an archive and an array begin
 ZIP = b"PK"
 NPY = b"\x93NUMPY"

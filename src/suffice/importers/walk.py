@@ -69,9 +69,8 @@ class Operation:
     axis: int = -1
     role: str = ""
     equation: str = ""
-    inside: Callable[[Values, Run], Value] | None = (
-        None  # with operators of its own, which `Run` takes
-    )
+    # with operators of its own, which `Run` takes
+    inside: Callable[[Values, Run], Value] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,9 +31,8 @@ class Bag:
     does not know it.
     """
 
-    tokens: Callable[
-        [str], Sequence[str]
-    ]  # of a string: prepared, cut into tokens, stop words gone
+    # of a string: prepared, cut into tokens, stop words gone
+    tokens: Callable[[str], Sequence[str]]
     separates: Callable[[str], bool]  # whether a character ends every token on both of its sides
     orders: tuple[int, int]  # the shortest and longest n-gram
     column: Callable[[str], tuple[int, float] | None]
@@ -45,9 +44,8 @@ class Bag:
     examples: tuple[str, ...] = ()  # some words that it knows
     curved: bool = False  # the pipeline's own scores are a curve of these: only signs are the same
     trees: Trees | None = None  # what decides in the place of `rows`
-    model: Callable[[scipy.sparse.csr_matrix], Floats] | None = (
-        None  # the program's own model in the place of `rows`
-    )
+    # the program's own model in the place of `rows`
+    model: Callable[[scipy.sparse.csr_matrix], Floats] | None = None
     streams: tuple[
         Stream, ...
     ] = ()  # where features reach over words: then `tokens` are the features of a whole text

@@ -49,12 +49,10 @@ class BlackBox:
     notes: tuple[str, ...] = ()
     cache: str | Path | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
-    again: tuple[Callable[..., Any], tuple[Any, ...]] | None = (
-        None  # how another process makes the same one
-    )
-    keep: Callable[[Path], str] | None = (
-        None  # saves it in a folder, and gives the file's name; "" where it cannot be
-    )
+    # how another process makes the same one
+    again: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    # saves it in a folder, and gives the file's name; "" where it cannot be
+    keep: Callable[[Path], str] | None = None
     # what it holds that its digest does not cover: then the digest is that of this object alone
     uncovered: str = ""
     bag: Bag | None = (

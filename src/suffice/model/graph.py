@@ -217,9 +217,8 @@ class Tensor:
         if groups < 1 or len(kernel) % groups or self.shape[0] != kernel.shape[1] * groups:
             needed = f"{kernel.shape[1]} input channels in each of {groups} groups"
             raise ValueError(f"the kernel {kernel.shape} needs {needed}")
-        seen = views(
-            self.shape, kernel.shape[2:], stride, padding, dilation
-        )  # (channels, *places, *kernel)
+        # (channels, *places, *kernel)
+        seen = views(self.shape, kernel.shape[2:], stride, padding, dilation)
         places = seen.shape[1 : len(self.shape)]
         affordable(kernel.size * math.prod(places), MOST_ENTRIES)
         rows = _kernel_rows(kernel, seen, math.prod(places), groups, self.size + 1)

@@ -12,9 +12,8 @@ import numpy as np
 
 from suffice.errors import InputError, ModelError
 
-Names: TypeAlias = (
-    Sequence[Any] | Mapping[Any, Any]
-)  # a new name for each label, in order; or old names to new ones
+# a new name for each label, in order; or old names to new ones
+Names: TypeAlias = Sequence[Any] | Mapping[Any, Any]
 
 
 def plain_label(given: Any) -> str:

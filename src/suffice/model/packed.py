@@ -16,9 +16,8 @@ from typing import Any, BinaryIO, cast
 
 from suffice.errors import InputError
 
-MOST_TIMES = (
-    100  # how many times as large as a compressed file its content may be, beyond SPARE bytes
-)
+# how many times as large as a compressed file its content may be, beyond SPARE bytes
+MOST_TIMES = 100
 SPARE = 2**24
 MAGIC = b"\x1f\x8b"  # how a gzip file begins
 BROKEN = (

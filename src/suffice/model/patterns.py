@@ -57,13 +57,11 @@ class Places:
     alphabet: Sequence[Char]
     ascii_only: bool
     dot_all: bool
-    masks: list[int] = field(
-        default_factory=list
-    )  # of each place: the characters it takes, as bits
+    # of each place: the characters it takes, as bits
+    masks: list[int] = field(default_factory=list)
     follow: list[set[int]] = field(default_factory=list)
-    loops: list[tuple[range, tuple[int, ...]]] = field(
-        default_factory=list
-    )  # the places inside, and the last ones
+    # the places inside, and the last ones
+    loops: list[tuple[range, tuple[int, ...]]] = field(default_factory=list)
 
 
 def why_refused(pattern: str) -> str:

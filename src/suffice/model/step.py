@@ -40,9 +40,8 @@ class Groups:
 
     def __init__(self, maxima: Sequence[Ints], units: int) -> None:
         sizes = np.array([len(group) for group in maxima], dtype=np.int64)
-        self.units = np.concatenate(
-            [np.zeros(0, dtype=np.int64), *maxima]
-        )  # the candidates, group by group
+        # the candidates, group by group
+        self.units = np.concatenate([np.zeros(0, dtype=np.int64), *maxima])
         self.starts = np.cumsum(sizes) - sizes
         self.leaders = self.units[self.starts]
         self.group = np.repeat(np.arange(len(sizes)), sizes)  # of each candidate
@@ -402,9 +401,8 @@ def _fixed_rows(matrix: Floats) -> Floats:
     rows: Any = scipy.sparse.csr_array(matrix, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    places = (
-        np.int32 if max(rows.nnz, *rows.shape) < 2**31 else np.int64
-    )  # half the memory wherever they fit
+    # half the memory wherever they fit
+    places = np.int32 if max(rows.nnz, *rows.shape) < 2**31 else np.int64
     rows.indices, rows.indptr = rows.indices.astype(places), rows.indptr.astype(places)
     for part in parts:
         setattr(rows, part, fixed(getattr(rows, part)))

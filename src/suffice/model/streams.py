@@ -25,14 +25,12 @@ class Stream:
     orders: tuple[int, int]  # the shortest and longest run
     prepare: Callable[[str], str]  # small letters, accents: character by character
     tokens: Callable[[str], Sequence[str]]  # of a piece, stop words gone ("word" alone)
-    separates: Callable[
-        [str], bool
-    ]  # whether a character ends every token on both of its sides ("word" alone)
+    # whether a character ends every token on both of its sides ("word" alone)
+    separates: Callable[[str], bool]
     stop: frozenset[str]  # tokens that are left out ("split" alone)
     analyze: Callable[[str], Sequence[str]]  # a whole text, by the program itself
-    column: Callable[
-        [str], tuple[int, float] | None
-    ]  # a feature's place among all streams' features, and its sign
+    # a feature's place among all streams' features, and its sign
+    column: Callable[[str], tuple[int, float] | None]
     begins: Callable[[str], bool]  # whether a known feature may go on after this
 
 

@@ -12,12 +12,10 @@ from typing import Any, TypeAlias
 from suffice.errors import InputError
 from suffice.model.boundaries import segments, spaced, wordlike
 
-Span: TypeAlias = tuple[
-    str, int, int
-]  # a word as the classifier knows it, its start and end in the string
-Change: TypeAlias = tuple[
-    tuple[int, str], ...
-]  # positions in order, each with the word put there ("": removed)
+# a word as the classifier knows it, its start and end in the string
+Span: TypeAlias = tuple[str, int, int]
+# positions in order, each with the word put there ("": removed)
+Change: TypeAlias = tuple[tuple[int, str], ...]
 
 WRITTEN = "written"  # the reader of texts that go to a classifier as whole strings
 TOKEN = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")

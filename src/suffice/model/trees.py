@@ -36,9 +36,8 @@ class Trees:
     single: bool  # x is rounded to single precision before it is compared
     # x is worked out here to the last bit as by the program: a product of a count and one number
     exact: bool
-    rounding: float = (
-        0.0  # how far the program's own sums may be from these, where it adds in single precision
-    )
+    # how far the program's own sums may be from these, where it adds in single precision
+    rounding: float = 0.0
 
     def left_of(self, x: Floats, node: Any) -> tuple[Bools, Bools]:
         """Where x goes left at a node (or at a node for each x), and where the rounding of the

@@ -43,9 +43,8 @@ class CheapestFlip:
     witness: Witness | None
     lower: int
     stats: dict[str, Any]
-    proof: Proved | None = (
-        None  # that nothing cheaper than `lower` flips the label: one tree per rival aimed at
-    )
+    # that nothing cheaper than `lower` flips the label: one tree per rival aimed at
+    proof: Proved | None = None
     lines: tuple[dict[str, Any], ...] = ()  # the same of a black box, as lines of a certificate
     reason: str = ""  # why it is open whether there is a flip, or a cheaper one
 

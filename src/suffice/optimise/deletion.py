@@ -38,9 +38,8 @@ def free_many(cache: OracleCache) -> None:
         return
     held = cache.task.everything
     order = _harmless_first(cache, backward)
-    sets = np.repeat(
-        held[None], len(order) + 1, axis=0
-    )  # first nothing is freed: is it enough at all?
+    # first nothing is freed: is it enough at all?
+    sets = np.repeat(held[None], len(order) + 1, axis=0)
     for i, word in enumerate(order, 1):
         sets[i:, word] = False
     cache.ask(sets, 0)

@@ -41,9 +41,8 @@ from suffice.verify.contract import (
 from suffice.verify.exact import confirm
 from suffice.verify.nets.presolve.one_hot import postsolve_witness
 
-EARLY_SUBPROBLEMS = (
-    20_000  # subproblems for a hitting set that may suffice, before words are deleted one by one
-)
+# subproblems for a hitting set that may suffice, before words are deleted one by one
+EARLY_SUBPROBLEMS = 20_000
 EARLY_QUERIES = 80  # hitting sets that are asked about before that
 DELETION_SUBPROBLEMS = 250  # subproblems for each word to be deleted
 QUICK_SUBPROBLEMS = 1  # subproblems for a further counterexample

@@ -47,9 +47,8 @@ class MonotoneStore:
         self.problem = problem
         self.attacks: list[Witness] = []
         self.proofs: list[Proved] = []
-        self._changed_masks, self._held_masks = (
-            MaskList(len(problem.features)) for _ in range(2)
-        )  # by attacks, by proofs
+        # by attacks, by proofs
+        self._changed_masks, self._held_masks = (MaskList(len(problem.features)) for _ in range(2))
 
     def add_attack(self, witness: Witness) -> None:
         mask = np.zeros(len(self.problem.features), dtype=bool)

@@ -27,9 +27,8 @@ PROBE_RANGE = (
     400,
     5_000,
 )  # the most of them in later rounds, where subproblems are large and where they are small
-PROBE_WORK = (
-    2 * 10**9
-)  # multiplications that one probe may take, so that a hopeless one ends in a few seconds
+# multiplications that one probe may take, so that a hopeless one ends in a few seconds
+PROBE_WORK = 2 * 10**9
 PROBE_GROWTH = 4  # factor of subproblems per probe from one round of nodes to the next
 
 

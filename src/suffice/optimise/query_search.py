@@ -82,9 +82,8 @@ class FlipResult:
     flip: ObservedFlip | None
     lower: int
     reason: str = ""
-    proof: tuple[int, Any] | None = (
-        None  # computed: no change of up to so many words flips the label
-    )
+    # computed: no change of up to so many words flips the label
+    proof: tuple[int, Any] | None = None
 
 
 @dataclass(eq=False)
@@ -104,9 +103,8 @@ class QuerySearch:
     perturbation: Any = None  # the set as plain data: draws depend on it
     on_progress: Progress | None = None
     flips: list[ObservedFlip] = field(default_factory=list)
-    doubtful_sets: list[int] = field(
-        default_factory=list
-    )  # sets of changed words of texts that are too close to zero
+    # sets of changed words of texts that are too close to zero
+    doubtful_sets: list[int] = field(default_factory=list)
     cubes: list[EnumeratedCube] = field(default_factory=list)
     lower: int = 0
     best: int | None = None

@@ -51,9 +51,8 @@ MOST_SWAPS, SWAP_CANDIDATES = (
     48,
 )  # swaps of words that are put back for others, and words of either side tried in pairs
 SWAP_GAIN = 1e-6  # what a swap must raise the margin by, as a share of it
-CLEAR_SHARE = (
-    0.2  # of the text's own margin: how far the label should stay behind whatever is put back
-)
+# of the text's own margin: how far the label should stay behind whatever is put back
+CLEAR_SHARE = 0.2
 SWAP_PATIENCE, TABU_ROUNDS = (
     16,
     5,
@@ -95,9 +94,8 @@ class RestorationProver:
     prepared: PreparedProblem
     costs: Costs
     budget: Budget
-    known_undos: dict[bytes, list[Bools]] = field(
-        default_factory=dict
-    )  # by attacked text, words that undo it
+    # by attacked text, words that undo it
+    known_undos: dict[bytes, list[Bools]] = field(default_factory=dict)
 
     def hardest(self, texts_given: Sequence[Floats], open_words: Bools) -> Attack:
         """Among perturbed texts, the one that takes most of the open words to undo."""
@@ -568,9 +566,8 @@ class _RestorationRows:
         moves = problem.center - perturbed
         if isinstance(first.weight, np.ndarray):
             rows = first.weight.reshape(len(first.bias), *problem.center.shape)
-            added = np.matmul(
-                moves.transpose(1, 0, 2), rows.transpose(1, 2, 0)
-            )  # (length, n, units)
+            # (length, n, units)
+            added = np.matmul(moves.transpose(1, 0, 2), rows.transpose(1, 2, 0))
             self.rows = added.transpose(1, 0, 2).reshape(-1, len(first.bias))
         else:
             self.rows = _sparse_adds(first.by_word(self.length), moves, len(first.bias))

@@ -31,9 +31,8 @@ class TableSearch(QuerySearch):
 
     lattice: OptionLattice = field(kw_only=True)
     tables: dict[int, TreeEnsemble | ScoreTable] = field(init=False)
-    proved: list[tuple[int, dict[int, TableProved]]] = field(
-        default_factory=list
-    )  # sets that are enough, a proof per rival
+    # sets that are enough, a proof per rival
+    proved: list[tuple[int, dict[int, TableProved]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         label = self.session.label

@@ -30,9 +30,8 @@ class Task:
     budget: Budget
     seed: int = 0
     on_progress: Progress | None = None
-    prefer: Callable[[Bools], Bools] | None = (
-        None  # an equally cheap set that one would rather have, if it does too
-    )
+    # an equally cheap set that one would rather have, if it does too
+    prefer: Callable[[Bools], Bools] | None = None
 
     @property
     def everything(self) -> Bools:

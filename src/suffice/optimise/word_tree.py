@@ -48,9 +48,8 @@ LARGE_SUBPROBLEM = (
     # multiplications per subproblem beyond which the lower bound is raised before attacks are
     # improved
 )
-EARLY_SPLIT_RATIO = (
-    4  # there, nodes are split at once as long as one of so many open words is necessary
-)
+# there, nodes are split at once as long as one of so many open words is necessary
+EARLY_SPLIT_RATIO = 4
 WIDE_FIRST_STEP = 64  # units of the first step beyond which strengthening attacks pays
 LONG_TEXT = 100  # or words
 TIGHT_ROUNDS = 1  # rounds of nodes with optimised planes; later words are split rather
@@ -114,9 +113,8 @@ class WordTreeSearch:
             0,
         )  # open words tested for being necessary, and how many of them were
         self.main_node = self.root  # the root, or what is left of it once necessary words are held
-        self.resistant_sets: list[Bools] | None = (
-            None  # sets that resist attacks, once they are computed
-        )
+        # sets that resist attacks, once they are computed
+        self.resistant_sets: list[Bools] | None = None
         self.collect_cost: int | None = None  # the cost of which every explanation is collected
         self.collected: list[tuple[Bools, Proved]] = []
 

@@ -42,17 +42,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-Row: TypeAlias = Mapping[
-    int, Fraction
-]  # a linear form: coefficients by place, those that are missing are 0
+# a linear form: coefficients by place, those that are missing are 0
+Row: TypeAlias = Mapping[int, Fraction]
 Vector: TypeAlias = tuple[Fraction, ...]
 Places: TypeAlias = frozenset[int]
 Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
 Signs: TypeAlias = Mapping[int, int]  # what splits say of units
 Choice: TypeAlias = tuple[int, ...]  # of each maximum of a bundle the unit that wins it
-Part: TypeAlias = tuple[
-    Choice, Mapping[Choice, Fraction]
-]  # its maxima, by first units; choices, and what they lack
+# its maxima, by first units; choices, and what they lack
+Part: TypeAlias = tuple[Choice, Mapping[Choice, Fraction]]
 
 HUGE = 2**800
 WHOLE = 2**53
@@ -442,9 +440,8 @@ def number(value: Any, least: int = -HUGE) -> Fraction:
 def array(data: Any, count: int) -> Vector:
     ((kind, text),) = data.items()
     layout = f"<{count}{CODES[{'f4': 'F32', 'f8': 'F64'}[kind]]}"
-    return exact(
-        struct.unpack(layout, base64.b64decode(text, validate=True))
-    )  # fractions are finite
+    # fractions are finite
+    return exact(struct.unpack(layout, base64.b64decode(text, validate=True)))
 
 
 def clipped(data: Any, count: int) -> Vector:
@@ -546,9 +543,8 @@ def neighbours(data: Any, model: Model, tokens: list[str]) -> list[list[Vector]]
         return [other for _, _, other in sorted(distances)[:k]]
 
     near = {own: [own, *nearest(own)] for own in {*map(model.place, tokens)}}
-    vectors = {
-        place: exact(model.table[place]) for place in {*itertools.chain(*near.values())}
-    }  # each word's once
+    # each word's once
+    vectors = {place: exact(model.table[place]) for place in {*itertools.chain(*near.values())}}
     return [[vectors[place] for place in near[model.place(token)]] for token in tokens]
 
 
@@ -1667,9 +1663,8 @@ def main(arguments: Sequence[str]) -> int:
     print(f"Proved, in rational numbers, for the model {head['model'][:16]}:")
     for name in ("text", "label", "perturbation", "features", "claim"):
         said = json.dumps(head[name], ensure_ascii=False)
-        print(
-            f"  {name}: {said.encode('utf-8', 'backslashreplace').decode()}"
-        )  # halves of letters have no bytes
+        # halves of letters have no bytes
+        print(f"  {name}: {said.encode('utf-8', 'backslashreplace').decode()}")
     return 0
 
 

@@ -13,9 +13,8 @@ from suffice.sets.regions import Names
 # Nearest words are remembered for so many words, and only so few of each: 16 MB at most.
 REMEMBERED = 20_000
 FEW = 100
-ROUGH = (
-    2.0**-40
-)  # of the largest squared length, and for each coordinate: far more than rounding adds up to
+# of the largest squared length, and for each coordinate: far more than rounding adds up to
+ROUGH = 2.0**-40
 TINY = 1e-250  # and than what is lost of products that are too small for doubles
 
 
@@ -89,8 +88,7 @@ def _perhaps(classifier: Classifier, index: int, special: list[int], k: int) -> 
     squares = classifier.squares
     close = 2 * columns[:, index] @ columns - squares  # the less far away, the more
     close[[index, *special]] = -np.inf
-    some = close[
-        :: 1 + len(close) // (100 * k)
-    ]  # the k nearest of all are no farther than those of a sample
+    # the k nearest of all are no farther than those of a sample
+    some = close[:: 1 + len(close) // (100 * k)]
     least = np.partition(some, -k)[-k] - ROUGH * len(columns) * (squares.max() + TINY)
     return np.flatnonzero(close >= least)

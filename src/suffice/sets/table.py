@@ -68,9 +68,8 @@ class Kind:
     grows: str | None = None  # the field that makes the sets larger, one inside the other
     words: bool = False  # real words: can be asked of any classifier
     removes: bool = False  # a word may go, or leave its place empty
-    may: str = (
-        ""  # what a menu says after "A free word may"; empty where there is none to choose it from
-    )
+    # what a menu says after "A free word may"; empty where there is none to choose it from
+    may: str = ""
 
     @property
     def name(self) -> str:

@@ -111,9 +111,8 @@ def spread(torch: Any, table: Tensor, robust: Robust) -> Spread:
         raise InputError(
             f"--robust knn needs a vocabulary of at least two words, not {len(points) - 2}."
         )
-    _, near = scipy.spatial.cKDTree(points[2:]).query(
-        points, k=count + 1
-    )  # a word is the first of its own nearest
+    # a word is the first of its own nearest
+    _, near = scipy.spatial.cKDTree(points[2:]).query(points, k=count + 1)
     found = points[2:][np.asarray(near)]
     down = points - np.minimum(found.min(1), points)
     up = np.maximum(found.max(1), points) - points

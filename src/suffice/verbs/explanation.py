@@ -71,9 +71,8 @@ class Explanation(Answer):
     certificate: Certificate | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
-    mistake: Mistake | None = (
-        None  # with an expected label: who pushes towards the wrong one, and what puts it right
-    )
+    # with an expected label: who pushes towards the wrong one, and what puts it right
+    mistake: Mistake | None = None
     proved: tuple[str, ...] = ()
     look: Callable[[], tuple[Detail, ...]] | None = field(default=None, repr=False)
     count: Callable[[], Alternatives] | None = field(default=None, repr=False)

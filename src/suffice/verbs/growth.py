@@ -44,9 +44,8 @@ def growth(
     words = questions[0].text.words
     alone = np.eye(len(questions[0].text), dtype=bool)[: len(words)]
     needed: dict[int, float] = {}
-    rest = _flippers(
-        questions[-1], alone, list(range(len(words))), budget
-    )  # who flips nothing at the end never does
+    # who flips nothing at the end never does
+    rest = _flippers(questions[-1], alone, list(range(len(words))), budget)
     for question, size in zip(questions, sizes, strict=True):
         for i in _flippers(question, alone, [i for i in rest if i not in needed], budget):
             needed[i] = size

@@ -149,6 +149,5 @@ def _push_to_dict(push: Push) -> dict[str, Any]:
 
 def _push_from_dict(data: Mapping[str, Any]) -> Push:
     word = Word(*(data[key] for key in ("position", "text", "start", "end")))
-    return Push(
-        word, data["effect"], data.get("name", quoted([word.text]))
-    )  # older files have no names
+    # older files have no names
+    return Push(word, data["effect"], data.get("name", quoted([word.text])))

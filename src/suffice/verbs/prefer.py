@@ -82,9 +82,8 @@ class Preference:
 
     question: Question
     budget: Budget
-    seen: set[bytes] = field(
-        default_factory=set
-    )  # sets in which nothing is left to exchange, as far as attacks tell
+    # sets in which nothing is left to exchange, as far as attacks tell
+    seen: set[bytes] = field(default_factory=set)
     patience: int = MOST_VAIN_TRIES
 
     @property
@@ -114,9 +113,8 @@ class Preference:
         question = self.question
         if not isinstance(question.perturbation, RealWords):
             return np.asarray(-self.oracle.attacker.word_effects.min(0))
-        tokens = list(
-            dict.fromkeys(question.text.tokens)
-        )  # arrays of strings would lose what is not printed
+        # arrays of strings would lose what is not printed
+        tokens = list(dict.fromkeys(question.text.tokens))
         lead = dict(zip(tokens, _by_themselves(question, tokens).tolist(), strict=True))
         return np.array([lead[token] for token in question.text.tokens])
 

@@ -31,9 +31,8 @@ class _StepFacts:
 
     witnesses: list[Witness] = field(default_factory=list)
     perturbed: list[Floats] = field(default_factory=list)
-    sufficient: dict[int, Bools] = field(
-        default_factory=dict
-    )  # step to the words proved to suffice there
+    # step to the words proved to suffice there
+    sufficient: dict[int, Bools] = field(default_factory=dict)
 
 
 class ProfileSteps:

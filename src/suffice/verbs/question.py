@@ -80,9 +80,8 @@ class Question:
     seed: int
     confidence: float | None
     max_queries: int | None
-    more: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what a verb adds: towards, of, limit, size
+    # what a verb adds: towards, of, limit, size
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def __init__(
         self,
@@ -345,9 +344,8 @@ class Question:
     def meta(self) -> dict[str, Any]:
         """What a result says of how it was asked."""
         asked = {name: value for name, value in self.to_dict().items() if name != "format"}
-        text = asked.pop(
-            "text"
-        )  # the answer holds it, but not whether it was given as a list of words
+        # the answer holds it, but not whether it was given as a list of words
+        text = asked.pop("text")
         words = {} if isinstance(text, str) else {"words": text}
         versions = {
             "suffice": __version__,

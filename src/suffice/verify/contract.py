@@ -328,9 +328,8 @@ class Budget:
 
     seconds: float = 60.0
     subproblems: int = 200_000
-    started: float = field(
-        default_factory=lambda: time.monotonic()
-    )  # looked up now: a benchmark has another clock
+    # looked up now: a benchmark has another clock
+    started: float = field(default_factory=lambda: time.monotonic())
     give_up_early: bool = False
     max_open: float = math.inf
     late_planes: bool = False

@@ -20,13 +20,11 @@ from suffice.verify.contract import Problem, Witness
 from suffice.verify.nets.crown import prepared_original
 
 UNIT_ROUNDOFF = 2.0**-53
-MAX_EXACT_WEIGHTS = (
-    3_000_000  # weights beyond which a single input would take many seconds in exact arithmetic
-)
+# weights beyond which a single input would take many seconds in exact arithmetic
+MAX_EXACT_WEIGHTS = 3_000_000
 ONE_HOT_ERROR_FACTOR = 4  # times its error bound that a one-hot margin must be away from zero
-UNDERFLOW_ERROR = (
-    2.0**-1022
-)  # more than all that a sum of products can lose below the smallest normal number
+# more than all that a sum of products can lose below the smallest normal number
+UNDERFLOW_ERROR = 2.0**-1022
 
 
 def scores_with_error(

@@ -24,9 +24,8 @@ from suffice.model.network import Floats
 from suffice.model.text import Change, Text, Writer
 from suffice.verify.contract import Budget, Witness, winner
 
-SECONDS_BETWEEN_LOOKS = (
-    0.4  # seconds that a run of texts should take between two looks at the clock
-)
+# seconds that a run of texts should take between two looks at the clock
+SECONDS_BETWEEN_LOOKS = 0.4
 # texts between two looks
 FEWEST_TEXTS = 16
 MOST_TEXTS = 2048
@@ -196,9 +195,8 @@ class QuerySession:
 
     def witness(self, flip: ObservedFlip) -> Witness:
         """The flip for people; where a rival was asked for, another label may still win."""
-        (row,) = self.blackbox.scores(
-            [self.write(flip.change)]
-        )  # it was run: known, whatever the budget says
+        # it was run: known, whatever the budget says
+        (row,) = self.blackbox.scores([self.write(flip.change)])
         return Witness(
             point=NO_POINT,
             positions=tuple(i for i, _ in flip.change),

@@ -174,9 +174,8 @@ class Posed:
             await send(sse.event("job", {"id": key}))
             async for kind, data in self._messages(job):
                 await send(sse.event(kind, data))
-                await (
-                    anyio.lowlevel.checkpoint()
-                )  # more may be waiting: hear first whether the client has gone
+                # more may be waiting: hear first whether the client has gone
+                await anyio.lowlevel.checkpoint()
         await send(sse.END)
 
     async def _messages(self, job: Job) -> AsyncIterator[tuple[str, dict[str, Any]]]:

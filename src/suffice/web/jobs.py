@@ -365,9 +365,8 @@ def _follow_explanation(found: sf.Explanation, send: Send) -> None:
 
 
 def _details(found: sf.Explanation, send: Send) -> None:
-    equal = getattr(
-        found, "alternatives", None
-    )  # first, because what is said of a word depends on it
+    # first, because what is said of a word depends on it
+    equal = getattr(found, "alternatives", None)
     if equal is not None:
         send("equal", {**equal.to_dict(), "sentence": phrases.equally(found, equal)})
     send("words", {"words": [details.about(found, detail) for detail in found.details]})

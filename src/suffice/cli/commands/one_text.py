@@ -60,9 +60,8 @@ def explain(args: argparse.Namespace) -> int:
     try:
         if args.html:
             results[0].save_html(args.html)
-        save_certificate(
-            args.certificate, certificate or results[0].certificate
-        )  # of all sets, or of the first
+        # of all sets, or of the first
+        save_certificate(args.certificate, certificate or results[0].certificate)
     finally:
         for result in results:
             _print_explanation(args, result, question.classifier)

@@ -32,9 +32,8 @@ class Cut:
     chosen: Ints
     proof: InstanceProved | None = None
     segments: tuple[NormSegment, ...] = ()
-    form_scale: float = (
-        1.0  # the threshold in units of the form: weights times this are the Lagrangian ones
-    )
+    # the threshold in units of the form: weights times this are the Lagrangian ones
+    form_scale: float = 1.0
 
     def is_violated(self, held: Bools) -> bool:
         return float(self.weights[held].sum()) < self.threshold

@@ -46,16 +46,14 @@ def raise_by_majorants(search: CutPool) -> None:
             minorant_sets[rival] = generator.cheapest_by_minorant(
                 search.upper
             ) or minorant_sets.get(rival, [])
-            seemingly_sufficient = sorted(
-                {*chain.from_iterable(minorant_sets.values())}
-            )  # enough against every rival seen so far
+            # enough against every rival seen so far
+            seemingly_sufficient = sorted({*chain.from_iterable(minorant_sets.values())})
             search.try_set(seemingly_sufficient)
             search.checked_budget()
             if search.gap_closed():
                 return
-    search.grow_sufficient(
-        mask_of(seemingly_sufficient) | search.include
-    )  # something is to be proved before time goes into the lower bound
+    # something is to be proved before time goes into the lower bound
+    search.grow_sufficient(mask_of(seemingly_sufficient) | search.include)
     search.delete_words(0.8 * search.checked_budget().seconds_left)
     until = (
         (1.0 - LP_SHARE) * search.checked_budget().seconds_left if len(generators) > 1 else 0.0

@@ -34,17 +34,14 @@ class CutPool(QuerySearch):
 
     worst_case: WorstCase = field(kw_only=True)
     cuts: list[Cut] = field(default_factory=list)
-    used_cuts: list[Cut] = field(
-        default_factory=list
-    )  # the cuts that the lower bound follows from, once that is known
+    # the cuts that the lower bound follows from, once that is known
+    used_cuts: list[Cut] = field(default_factory=list)
     proved: list[tuple[int, SetProved]] = field(default_factory=list)  # sets proved sufficient
-    tried_sets: set[int] = field(
-        default_factory=set
-    )  # sets that seemed sufficient by a minorant and were asked about
+    # sets that seemed sufficient by a minorant and were asked about
+    tried_sets: set[int] = field(default_factory=set)
     minimal_set: int | None = None  # the best set, once no word could be deleted from it
-    majorants: tuple[int, MajorantTree] | None = (
-        None  # a rival, and the majorants that the lower bound follows from
-    )
+    # a rival, and the majorants that the lower bound follows from
+    majorants: tuple[int, MajorantTree] | None = None
 
     @cached_property
     def separator(self) -> CutSeparator:
@@ -90,9 +87,8 @@ class CutPool(QuerySearch):
             return None
         verdict = self.worst_case.decide_set(self.mask(held), self.checked_budget(), CUT_SPLITS)
         if isinstance(verdict, InstanceUnknown) and verdict.chosen is None:
-            self.delete_words(
-                0.8 * self.checked_budget().seconds_left
-            )  # the rest may take all the time
+            # the rest may take all the time
+            self.delete_words(0.8 * self.checked_budget().seconds_left)
             verdict = self.worst_case.decide_set(self.mask(held), self.checked_budget())
         match verdict:
             case SetProved():

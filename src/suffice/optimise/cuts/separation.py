@@ -35,9 +35,8 @@ class CutSeparator:
     costs: Floats
     include: Bools
     exclude: Bools
-    single_harms: dict[tuple[int, int], float] = field(
-        default_factory=dict
-    )  # by rival and choice, how much it alone lowers the form
+    # by rival and choice, how much it alone lowers the form
+    single_harms: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def checked_budget(self) -> Budget:
         """What is left, once the clock was looked at."""

@@ -16,9 +16,8 @@ def shrink_attack(worst_case: WorstCase, refuted: SetRefuted) -> Ints:
     first = worst_case.lattice.first
     chosen = refuted.chosen
     changed = np.flatnonzero(chosen != first)
-    drops = worst_case.estimated_drops(refuted.rival, chosen)[
-        first[changed]
-    ]  # what putting back takes from the fall: negative
+    # what putting back takes from the fall: negative
+    drops = worst_case.estimated_drops(refuted.rival, chosen)[first[changed]]
     order = changed[np.argsort(-drops)]
     # how many are put back: `low` surely can be
     low = 0

@@ -70,9 +70,8 @@ class _HittingSetSearch:
             if not isinstance(answer, Refuted):
                 return self.outcome(answer.reason)
             for words in self._learn(held, answer.witness):
-                hitman.hit(
-                    words, weights=weights
-                )  # words it has not met before get their weight here
+                # words it has not met before get their weight here
+                hitman.hit(words, weights=weights)
         return self.outcome("time is up")
 
     def _ask(self, held: Bools) -> Any:

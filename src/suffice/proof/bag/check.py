@@ -45,9 +45,8 @@ class BagCheck:
     options: Sequence[Sequence[str]]
     at_most: int | None
     label: int
-    check_time: Callable[[], None] = lambda: (
-        None
-    )  # called between any two pieces of work: it may stop the check
+    # called between any two pieces of work: it may stop the check
+    check_time: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         streams = self.bag.streams

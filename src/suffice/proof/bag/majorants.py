@@ -156,9 +156,8 @@ class _IntervalCosts:
         self.changeable = changeable
         self.words = texts.check.words
         self.word_count = len(self.words)
-        self.intervals = np.full(
-            (self.word_count + 1, self.word_count + 1), np.inf
-        )  # from the start or a word, to a word or the end
+        # from the start or a word, to a word or the end
+        self.intervals = np.full((self.word_count + 1, self.word_count + 1), np.inf)
         self._fill()
 
     def _fill(self) -> None:
@@ -186,9 +185,8 @@ class _IntervalCosts:
             if len(lasting) == len(choices):
                 low = end
         self.intervals[source:, -1] = table[low : len(place), source:].max(0)
-        self.intervals[self.intervals == -np.inf] = (
-            np.inf
-        )  # no set has such a part: nothing can be held there
+        # no set has such a part: nothing can be held there
+        self.intervals[self.intervals == -np.inf] = np.inf
 
     def _arrival(
         self, before: Floats, choice: tuple[int, int], place: Mapping[Any, int], low: int

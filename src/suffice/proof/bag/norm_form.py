@@ -136,9 +136,8 @@ class NormForm:
         largest = max(map(abs, vector.values()), default=0.0)
         if self.bag.norm != "l2" or self.bias <= 0 or not largest:
             return {}
-        parts = {
-            column: value / largest for column, value in vector.items()
-        }  # squares of very small numbers would be lost
+        # squares of very small numbers would be lost
+        parts = {column: value / largest for column, value in vector.items()}
         size = math.sqrt(sum(part * part for part in parts.values()))
         return {column: self.bias * part / size for column, part in parts.items()}
 

@@ -38,9 +38,8 @@ MOST_RUNS = 2**21  # runs of tokens that are looked up
 CHUNK = 2**14  # rows at a time
 
 Allowed = list[list[int]]  # the choices of each word
-RunChanges = Callable[
-    [Sequence[Mapping[int, str]]], Floats
-]  # the margins of changed texts, as the program says
+# the margins of changed texts, as the program says
+RunChanges = Callable[[Sequence[Mapping[int, str]]], Floats]
 
 
 def _require(condition: Any, reason: str) -> None:
@@ -347,9 +346,8 @@ class TableCheck:
                         token[rows],
                     )
                     known = places[at] >= 0
-                    counts[rows[known], self._column_index[places[at][known]]] += signs[at][
-                        known
-                    ]  # each row is there once
+                    # each row is there once
+                    counts[rows[known], self._column_index[places[at][known]]] += signs[at][known]
                 for older in range(len(previous) - 1, 0, -1):
                     previous[older][rows] = previous[older - 1][rows]
                 if previous:

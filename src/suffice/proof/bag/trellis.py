@@ -61,9 +61,8 @@ def _ngrams(stream: Stream, symbols: Any) -> Counter[str]:
             if " " not in run[1:-1] and (
                 n >= low or (n > 2 and run.startswith(" ") and run.endswith(" "))
             ):
-                found[run] += (
-                    1 if run != " " else 2 if i + 1 < len(symbols) else 0
-                )  # both edges, where a word begins
+                # both edges, where a word begins
+                found[run] += 1 if run != " " else 2 if i + 1 < len(symbols) else 0
     return found
 
 
@@ -83,9 +82,8 @@ def _transition(
     stream: Stream, suffix: Suffix, gap: str, piece: str
 ) -> tuple[Suffix, Counter[str]]:
     """The memory after a piece, and the features that it adds."""
-    gap = stream.prepare(
-        gap
-    )  # where accents are stripped, a wide space becomes a plain one, or nothing
+    # where accents are stripped, a wide space becomes a plain one, or nothing
+    gap = stream.prepare(gap)
     spaced = bool(re.search(r"\s", gap))
     if stream.kind == "word":
         symbols = (*suffix, *stream.tokens(piece))

@@ -41,9 +41,8 @@ from suffice.proof.check.sets import Sets, read_sets
 
 __all__ = ["Checked", "check"]
 
-MAX_LINE = (
-    2**20
-)  # bytes of a line after the header, and 100 more for each input or output of a step
+# bytes of a line after the header, and 100 more for each input or output of a step
+MAX_LINE = 2**20
 
 
 @dataclass(frozen=True, repr=False)

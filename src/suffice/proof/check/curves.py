@@ -164,9 +164,8 @@ def lines(curve: Curve, low: Floats, high: Floats) -> tuple[Floats, Floats, Floa
     chord = (value[..., -1] - value[..., 0]) / np.where(high > low, high - low, 1.0)
     slopes = np.stack([0 * low, *np.moveaxis(curve.slope(z[..., ::4]), -1, 0), chord])
     gap = value - slopes[..., None] * z
-    cell = (
-        (high - low) / 31.99 + FUNCTION_ERROR * far
-    )  # the grid's points are rounded: its cells may be that much wider
+    # the grid's points are rounded: its cells may be that much wider
+    cell = (high - low) / 31.99 + FUNCTION_ERROR * far
     rounding = FUNCTION_ERROR * (
         2 + 2 * far + 2 * np.abs(value).max(-1)
     ) + 4 * FUNCTION_ERROR * far * np.abs(slopes)

@@ -229,9 +229,8 @@ class EvidenceCheck:
             )
             need(data["rival"] in aims, "the flip is towards another label")
         if claim.lower:
-            unit = int(
-                np.gcd.reduce(claim.costs.units)
-            )  # what is left over of a budget buys nothing
+            # what is left over of a budget buys nothing
+            unit = int(np.gcd.reduce(claim.costs.units))
             inputs = VariedInputs(self.sets, claim.costs.units // unit)
             state = inputs.initial_state(
                 self.header.features, (claim.lower - 1) // unit, self.sets.at_most

@@ -29,9 +29,8 @@ from suffice.proof.check.limits import need, read_fields, read_integer
 from suffice.proof.check.sets import CHOICES, Sets
 
 LARGE_WEIGHT = 10**6  # weights of a first step from which on what points add is worked out once
-DIMENSION_FACTOR = (
-    2  # times as many numbers as a word has points must a vector have, for that to be worth it
-)
+# times as many numbers as a word has points must a vector have, for that to be worth it
+DIMENSION_FACTOR = 2
 MOST_TABLE_NUMBERS = 2**24  # numbers of that
 
 

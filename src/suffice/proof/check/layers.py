@@ -48,9 +48,8 @@ class StepTables:
         nonlinear_masks = [
             relu | curved for relu, curved in zip(self.relu_masks, self.curve_masks, strict=True)
         ]
-        self.nonlinear = np.concatenate(nonlinear_masks)[
-            : self.unit_count
-        ]  # the last step gives the scores as they are
+        # the last step gives the scores as they are
+        self.nonlinear = np.concatenate(nonlinear_masks)[: self.unit_count]
         self.is_relu = np.concatenate(self.relu_masks)[: self.unit_count]
         pooled = [
             _pooled(step, groups) for step, groups in zip(steps, self.max_groups, strict=True)

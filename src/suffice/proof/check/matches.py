@@ -216,9 +216,8 @@ def _compare_positions(header: Header, name: str, wanted: Bools) -> None:
         case Infeasible(exclude):
             found = exclude if name == "exclude" else wanted
         case Independent(of):
-            found = (
-                of if name == "exclude" else np.zeros_like(wanted)
-            )  # of a question of independence: the protected
+            # of a question of independence: the protected
+            found = of if name == "exclude" else np.zeros_like(wanted)
         case Sufficient(positions):
             kept = wanted <= positions if name == "include" else ~(wanted & positions)
             found = wanted if kept.all() else positions

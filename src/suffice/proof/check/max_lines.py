@@ -31,9 +31,8 @@ from suffice.proof.check.limits import need
 
 Signs: TypeAlias = NDArray[np.int8]
 UNIT_ROUNDOFF = 2.0**-53
-TIE_TOLERANCE = (
-    2.0**-20
-)  # of the way to the largest upper bound: lower bounds that close together count as equal
+# of the way to the largest upper bound: lower bounds that close together count as equal
+TIE_TOLERANCE = 2.0**-20
 
 
 class MaxGroups:

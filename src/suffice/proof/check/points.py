@@ -21,9 +21,8 @@ from suffice.proof.check.limits import Limit, need, read_fields, read_positions,
 from suffice.proof.check.network import NetworkBounds
 from suffice.proof.check.sets import Sets
 
-SPARSE_FACTOR = (
-    8  # times as many numbers as have moved must an input have, for their weights to be looked up
-)
+# times as many numbers as have moved must an input have, for their weights to be looked up
+SPARSE_FACTOR = 8
 MAX_EXACT = 200  # margins worked out in whole numbers
 
 

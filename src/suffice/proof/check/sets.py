@@ -244,12 +244,10 @@ def _nearest(classifier: Classifier, place: int, k: int) -> list[int]:
     columns, (squares, rough) = classifier.columns, _squares(classifier)
     special = {place, classifier.lookup[classifier.pad], classifier.lookup[classifier.unknown]}
     close = 2 * columns[:, place] @ columns - squares
-    count = min(
-        k + len(special), len(close)
-    )  # the k nearest are among these, whichever of them are special
-    some = close[
-        :: max(1, len(close) // (SAMPLE * count))
-    ]  # so many of all are no farther than of a part
+    # the k nearest are among these, whichever of them are special
+    count = min(k + len(special), len(close))
+    # so many of all are no farther than of a part
+    some = close[:: max(1, len(close) // (SAMPLE * count))]
     near = np.flatnonzero(close >= np.partition(some, -count)[-count] - rough)
     near = near[close[near] >= np.partition(close[near], -count)[-count] - rough]
     words = np.array([word for word in near.tolist() if word not in special], dtype=np.int64)

@@ -49,9 +49,8 @@ MANY_TUPLES, MOST_HALF_SUMS = (
 )  # choices from which on sums of their halves are worked out once; numbers of these
 UNIT_ROUNDOFF = 2.0**-53
 
-WeightedUnits: TypeAlias = tuple[
-    Floats, Floats
-]  # values of units in the middle, and their rows, times their weights
+# values of units in the middle, and their rows, times their weights
+WeightedUnits: TypeAlias = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +139,8 @@ class NormalisedBox:
         numbers_ = np.repeat(words, sets.center.shape[1])
         middle = np.where(words[:, None], sets.low / 2 + sets.high / 2, sets.center).ravel()
         radius = (sets.high / 2 - sets.low / 2).ravel()[numbers_] * (1 + 4 * UNIT_ROUNDOFF)
-        moving = step.weight[
-            :, np.flatnonzero(numbers_)
-        ]  # of a sparse weight these alone become an ordinary array
+        # of a sparse weight these alone become an ordinary array
+        moving = step.weight[:, np.flatnonzero(numbers_)]
         rows = moving if isinstance(moving, np.ndarray) else moving.toarray()
         return NormalisedBox(words, rows * radius, step.weight @ middle + step.bias, radius)
 

@@ -83,9 +83,8 @@ def export(certificate: Any, classifier: Classifier | BlackBox, folder: str | Pa
             f"A certificate is exported with its Classifier, not {classifier!r}: use "
             "load(name) first."
         )
-    graph_of(
-        classifier.network.steps, None
-    )  # says what cannot be exported before anything is written
+    # says what cannot be exported before anything is written
+    graph_of(classifier.network.steps, None)
     writing = _Writing(classifier, _empty(Path(folder)))
     try:
         _walk(certificate, classifier, writing)

@@ -86,9 +86,8 @@ class Querying(EvidenceCheck):
         self._pooled = np.concatenate(
             [np.zeros(0, dtype=bool), *(s.pooled for s in classifier.network.steps[:-1])]
         )
-        self.attacked: tuple[Floats, Attacked] | None = (
-            None  # the last start, and what was made of it
-        )
+        # the last start, and what was made of it
+        self.attacked: tuple[Floats, Attacked] | None = None
 
     def enqueue(self, leaf: Leaf) -> None:
         """A leaf of a proof tree: no input is left at which the claim fails.

@@ -210,9 +210,8 @@ class _ClaimCheck:
         self.lines.number = 1
         left = self.claim["cost"] - cost_of(include, costs)
         self._none_hits(flips, left, exclude)
-        others = [
-            everything & ~held for held in sets
-        ]  # a set that is not listed and no cheaper holds one of these
+        # a set that is not listed and no cheaper holds one of these
+        others = [everything & ~held for held in sets]
         self._none_hits([*flips, *others], left + 1, exclude, "a set that is not listed")
 
     def _sets(self, include: int, exclude: int) -> list[int]:

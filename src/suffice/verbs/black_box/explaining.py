@@ -110,9 +110,8 @@ def _drop_rejected(search: QuerySearch, line: int) -> bool:
     """Whether a line that was rejected was a rule, or the ceilings, which are left out then."""
     if not isinstance(search, CutSearch):
         return False
-    place = (
-        line - 3 - len(search.flips)
-    )  # after the header, the proof and the flips; lines count from 1
+    # after the header, the proof and the flips; lines count from 1
+    place = line - 3 - len(search.flips)
     if place == 0 and search.majorants is not None:
         search.majorants = None
         return True

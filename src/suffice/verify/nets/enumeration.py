@@ -226,9 +226,8 @@ def _surely_many_payments(costs: Floats, budget: float) -> bool:
     """Whether there are surely too many ways to pay for some of the words: seen at once, before
     they are counted.
     """
-    affordable_at_once = int(
-        np.searchsorted(np.cumsum(np.sort(costs)), budget, side="right")
-    )  # that many of the cheapest
+    # that many of the cheapest
+    affordable_at_once = int(np.searchsorted(np.cumsum(np.sort(costs)), budget, side="right"))
     return affordable_at_once > math.log2(MAX_INPUTS) or (
         (costs == costs[:1]).all() and math.comb(len(costs), affordable_at_once) > MAX_INPUTS
     )

@@ -32,9 +32,8 @@ from suffice.verify.nets.crown import (
 from suffice.verify.nets.input_sets import Free
 
 MAX_TANGENT_ROUNDS = 40  # rounds of tangents of a 2-norm ball
-MAX_MATRIX_NUMBERS = (
-    30_000_000  # numbers in a matrix of rows over the input that still fits the memory
-)
+# numbers in a matrix of rows over the input that still fits the memory
+MAX_MATRIX_NUMBERS = 30_000_000
 
 LeafSolution: TypeAlias = tuple[Dual, Floats | None, Floats | None]
 

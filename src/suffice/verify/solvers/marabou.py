@@ -37,9 +37,8 @@ from suffice.verify.solvers.milp import AffineMap, Program, perturbed_input, poi
 
 NAME = "marabou"
 SECOND_LIMIT = 1e-6  # how far below zero to ask, once a point at zero did not flip the label
-WORKER_PATH = Path(__file__).with_name(
-    "marabou_worker.py"
-)  # by its path: it needs nothing of suffice
+# by its path: it needs nothing of suffice
+WORKER_PATH = Path(__file__).with_name("marabou_worker.py")
 GRACE_SECONDS = 1.0  # seconds that Marabou may overrun its own time-out
 
 

@@ -39,9 +39,8 @@ from suffice.verify.nets.bounds_oracle import bounds_for
 from suffice.verify.nets.crown import PreparedProblem
 
 MARGIN_TOLERANCE = 1e-6  # fraction of the margin's weights that is too small to tell from zero
-MAX_COEFFICIENT = (
-    1e8  # beside larger numbers (its infinity is 1e20) the solver's own tolerances mean nothing
-)
+# beside larger numbers (its infinity is 1e20) the solver's own tolerances mean nothing
+MAX_COEFFICIENT = 1e8
 NAME = "milp"
 
 
@@ -256,9 +255,8 @@ class _MilpQuery:
     program: Program
     inputs: AffineMap
     margin: AffineMap
-    change_variables: (
-        slice | None
-    )  # the variables that say which words change, where their number is limited
+    # the variables that say which words change, where their number is limited
+    change_variables: slice | None
 
     @staticmethod
     def of(prepared: PreparedProblem, free: Bools, budget: Budget) -> _MilpQuery:

@@ -154,9 +154,8 @@ class RestorationRelaxation:
             if cut.threshold > best_ratio * multiplier:
                 best = cut
                 best_ratio = cut.threshold / multiplier
-            restored_enough = cut.threshold <= float(
-                cut.weights[cut.restored].sum()
-            )  # the words put back pay for what they gain
+            # the words put back pay for what they gain
+            restored_enough = cut.threshold <= float(cut.weights[cut.restored].sum())
             low, high = (multiplier, high) if restored_enough else (low, multiplier)
             multiplier = (
                 2.0 * multiplier
@@ -216,9 +215,8 @@ def _upper_lines(
     rise = np.where(inside, separable.terms, -np.inf) - separable.own_terms[:, None]
     gap = grid - counts[:, None]
     slopes = _majorant_slopes(rise, gap, inside)
-    uncovered = np.where(inside, rise - slopes[:, None] * gap, 0.0).max(
-        1
-    )  # where a count may rise and fall
+    # where a count may rise and fall
+    uncovered = np.where(inside, rise - slopes[:, None] * gap, 0.0).max(1)
     line = NormSegment(separable.low, separable.high, -separable.norm_slope, -slopes)
     return separable.form + float(np.maximum(uncovered, 0.0).sum()), slopes, line
 

@@ -83,9 +83,8 @@ class OptionLattice:
     """
 
     bag: Bag
-    words: tuple[
-        tuple[str, ...], ...
-    ]  # per word what it may be: as it stands, then its options that make a difference
+    # per word what it may be: as it stands, then its options that make a difference
+    words: tuple[tuple[str, ...], ...]
     word_of: Ints  # (choices,) the word that each choice is of
     first: Ints  # (words,)
     empty: Bools  # (choices,) no token: its neighbours become adjacent

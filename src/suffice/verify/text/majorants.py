@@ -320,9 +320,8 @@ class MajorantGenerator:
         self.lattice = instance.lattice
         self.constraints = constraints
         self.full_instance = instance
-        self.initially_empty = (
-            initially_empty(instance) & ~constraints.exclude
-        )  # their changes are in no majorant
+        # their changes are in no majorant
+        self.initially_empty = initially_empty(instance) & ~constraints.exclude
         self.instance = with_fixed(instance, self.initially_empty)
         self.fixed_words = ~movable(self.instance)
         self.included_cost = sum(
@@ -336,9 +335,8 @@ class MajorantGenerator:
         self.majorants: list[Majorant] = []
         self.last_set = np.zeros(self.lattice.word_count, dtype=bool)
         self.worst_choices = self.lattice.first
-        self.line_gaps = np.zeros(
-            len(self.expansion_counts)
-        )  # what the last line lost on each feature
+        # what the last line lost on each feature
+        self.line_gaps = np.zeros(len(self.expansion_counts))
         self.seen_stops: list[list[int]] = []  # the stops of sets that seemed to be enough
         self.worst_counts: list[Floats] = []  # what the worst text of each of these counts
 

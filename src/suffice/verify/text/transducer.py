@@ -28,9 +28,8 @@ class TransducerState(NamedTuple):
     """A state: the suffixes of the streams, and the spacing between the last word and the next."""
 
     suffixes: tuple[Suffix, ...]
-    last_spaced: bool | None = (
-        None  # whether no word may follow the last piece without a space; None: there is none yet
-    )
+    # whether no word may follow the last piece without a space; None: there is none yet
+    last_spaced: bool | None = None
     words_removed: bool = False  # words have been removed since
     pending_gap: str = ""  # the first space since, where words have been removed
 
@@ -208,9 +207,8 @@ def _count_characters(stream: Stream, run: str, counts: dict[int, float], last: 
     times = 1.0
     whole = len(run) >= stream.orders[0]
     if stream.kind == "char_wb":
-        whole = whole or (
-            len(run) > 2 and run[0] == run[-1] == " "
-        )  # a word shorter than the shortest run
+        # a word shorter than the shortest run
+        whole = whole or (len(run) > 2 and run[0] == run[-1] == " ")
         whole = whole and " " not in run[1:-1]  # no further than one word and its edges
         if run == " ":
             times = 0.0 if last else 2.0  # both edges of a word are counted where it begins

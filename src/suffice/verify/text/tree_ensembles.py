@@ -31,9 +31,8 @@ MOST_SPLITS = 20_000
 NEAR_ZERO = 1e-9  # texts whose margins lie within this are run
 MOST_UNCLEAR = 2000  # texts that are run beside a table
 
-PrunedNode = (
-    int | tuple[int, int, "PrunedNode", "PrunedNode"]
-)  # a leaf, or: feature, node, left, right
+# a leaf, or: feature, node, left, right
+PrunedNode = int | tuple[int, int, "PrunedNode", "PrunedNode"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,8 @@ from suffice.verify.text.incidence import Incidence, build_incidence
 from suffice.verify.text.transducer import CountRow, Transducer, TransducerState
 
 MOST_EDGES = 400_000
-MOST_LAYERS = (
-    24  # a limit on more changes than this is left out of the bound, which holds without it
-)
+# a limit on more changes than this is left out of the bound, which holds without it
+MOST_LAYERS = 24
 
 
 class TooManyEdges(Exception):

@@ -106,9 +106,8 @@ class WorstCase:
     ) -> SetProved | SetRefuted | InstanceUnknown:
         """Whether these words are enough, rival by rival; the one that won last is asked first."""
         proofs: dict[int, InstanceProved] = {}
-        undecided: InstanceUnknown | None = (
-            None  # a text too close to call against one rival may be lost to another
-        )
+        # a text too close to call against one rival may be lost to another
+        undecided: InstanceUnknown | None = None
         for rival in tuple(self.rival_order):
             verdict = decide_instance(self.instance(rival, held), budget, splits)
             match verdict:

@@ -27,9 +27,8 @@ from suffice.verify.nets.crown.restoration_ascent import NormalisedRestorations
 from suffice.verify.nets.input_sets import Restorations
 
 MAX_BATCH = 256  # subproblems per round, if they are small
-BATCH_MULTIPLICATIONS = (
-    2 * 10**8
-)  # per batch: a fraction of a second, as time is checked in between
+# per batch: a fraction of a second, as time is checked in between
+BATCH_MULTIPLICATIONS = 2 * 10**8
 RUN_BYTES = 10**9  # bytes that the subproblems of a run may take in all
 BATCH_SHARES = 400_000  # of planes of maxima in a batch: more take far more memory
 SMALL_ROUND = 16  # below this many subproblems in a round, each is split on several units at once
@@ -52,9 +51,8 @@ class BranchRun:
     planes: ReluPlanes | MaxPlanes | None
     batch_size: int
     capacity: int
-    regions: dict[bytes, NormalisedRegion] = field(
-        default_factory=dict
-    )  # by the words that are free
+    # by the words that are free
+    regions: dict[bytes, NormalisedRegion] = field(default_factory=dict)
     restorations: dict[int, NormalisedRestorations] = field(default_factory=dict)  # by query
 
     @staticmethod

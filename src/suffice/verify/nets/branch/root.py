@@ -91,9 +91,8 @@ def _fix_tuples_at(run: BranchRun, root: Subproblem, planes: MaxPlanes) -> None:
         return run.is_answered(root)
 
     assert root.dual is not None
-    time_fraction = (
-        0.25 if run.budget.give_up_early else 0.5
-    )  # of the time left: other roots and splits follow
+    # of the time left: other roots and splits follow
+    time_fraction = 0.25 if run.budget.give_up_early else 0.5
     limited = replace(
         run.budget, seconds=run.budget.elapsed + time_fraction * run.budget.seconds_left
     )

@@ -54,9 +54,8 @@ class Subproblem:
     split_scores: Floats | None = None
     input_row: Floats | None = None  # coefficients of the bound over the input (length, dimension)
     branch_word: int | None = None  # to split on, where that is known
-    branched_on: int | tuple[int, ChosenOptions] | None = (
-        None  # the unit, or the word and its options, that it was split on
-    )
+    # the unit, or the word and its options, that it was split on
+    branched_on: int | tuple[int, ChosenOptions] | None = None
     children: tuple[Subproblem, Subproblem] | None = None
     unbounded_parent: Subproblem | None = None  # its parent, if split before it was bounded
     upper_planes: PlaneShares | None = None  # the planes that close it
@@ -84,9 +83,8 @@ class RegionQuery:
     frontier: list[Subproblem] = field(default_factory=list)
     bounded: int = 0
     unsplittable: int = 0
-    first_look: tuple[int, float] | None = (
-        None  # subproblems and the lowest bound when it was first split
-    )
+    # subproblems and the lowest bound when it was first split
+    first_look: tuple[int, float] | None = None
     answer: Answer | None = None
 
 

@@ -176,9 +176,8 @@ def _ascent_steps(run: BranchRun, first: Subproblem, batch: BoundBatch) -> int:
     if first.refinement is not None and first.branched_on is None and without_planes:
         return ASCENT_STEPS_AT_REFINED_ROOT
     min_steps, max_steps = ASCENT_STEPS
-    steps: int = min(
-        max_steps, max(min_steps, 2 ** len(run.prepared.steps))
-    )  # a deep network gains more by them than by splits
+    # a deep network gains more by them than by splits
+    steps: int = min(max_steps, max(min_steps, 2 ** len(run.prepared.steps)))
     return steps if batch.planes is None else max(steps, ASCENT_STEPS_WITH_PLANES)
 
 

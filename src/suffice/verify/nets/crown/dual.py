@@ -21,9 +21,8 @@ from suffice.verify.nets.crown import max_lines
 from suffice.verify.nets.crown.prepared import PreparedProblem
 from suffice.verify.nets.crown.relaxation import IntermediateBounds
 
-RelaxationLines: TypeAlias = tuple[
-    Floats, Floats, Floats
-]  # lower slopes, upper slopes, upper intercepts (n, units)
+# lower slopes, upper slopes, upper intercepts (n, units)
+RelaxationLines: TypeAlias = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,8 @@ from suffice.model.network import Bools, Floats
 from suffice.model.step import Groups
 
 UNIT_ROUNDOFF = 2.0**-53
-TIE_TOLERANCE = (
-    2.0**-20
-)  # fraction of the way to the largest upper bound: lower bounds closer than that count as equal
+# fraction of the way to the largest upper bound: lower bounds closer than that count as equal
+TIE_TOLERANCE = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +65,8 @@ def contending_candidates(
     if signs is not None:
         winner_named = groups.highest(signs)[..., groups.group] > 0
         allowed = np.where(winner_named, signs > 0, allowed)
-    largest_lower = groups.highest(lower)[
-        ..., groups.group
-    ]  # the maximum is at least that, whoever wins
+    # the maximum is at least that, whoever wins
+    largest_lower = groups.highest(lower)[..., groups.group]
     contenders = allowed & (upper >= largest_lower)
     nobody_wins = ~(groups.highest(contenders.astype(np.float64)) > 0)[..., groups.group]
     contenders = np.where(nobody_wins, allowed, contenders)
@@ -127,9 +125,8 @@ def lines(candidates: Candidates, choice: Floats) -> tuple[Floats, Floats, Float
     upper_intercept = (
         theta + groups.total(chord_intercept) + 4 * additions * UNIT_ROUNDOFF * magnitude
     )
-    is_single = decided & (
-        groups.total((contenders & moves).astype(np.int64)) == 1
-    )  # the maximum is its one candidate
+    # the maximum is its one candidate
+    is_single = decided & (groups.total((contenders & moves).astype(np.int64)) == 1)
     return (
         lower_slope,
         np.where(is_single[..., groups.group], contenders, upper_slope),

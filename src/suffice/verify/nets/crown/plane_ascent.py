@@ -41,24 +41,20 @@ from suffice.verify.nets.crown import (
 from suffice.verify.nets.crown.max_planes import MaxPlanes, supports
 
 WEIGHT_RATE_RATIO = np.float32(5.0)  # rate of logarithms of lower weights / rate of rows of planes
-CANDIDATE_TEMPERATURE_RATIO = np.float32(
-    1.7
-)  # temperature of log-sum-exp over candidates / that of Huber's function over numbers
-ROW_SCALE_DIVISOR = np.float32(
-    6.0
-)  # Huber's width at temperature 1 is the usual size of a row's numbers divided by this
+# temperature of log-sum-exp over candidates / that of Huber's function over numbers
+CANDIDATE_TEMPERATURE_RATIO = np.float32(1.7)
+# Huber's width at temperature 1 is the usual size of a row's numbers divided by this
+ROW_SCALE_DIVISOR = np.float32(6.0)
 ADAM_DECAY, ADAM_SQUARE_DECAY = (
     np.float32(0.9),
     np.float32(0.99),
 )  # of Adam's mean gradient and mean squared gradient
 # lower weights that start at this or higher: planes are not good yet, all candidates are kept
 EARLY_MIN_WEIGHT = 0.01
-MIN_LOG_WEIGHT = np.float32(
-    -12.0
-)  # lower weights never fall below exp of this, relative to the largest
-GOAL_FRACTION = np.float32(
-    0.01
-)  # fraction of the first |bound| above zero that ends an ascent: rows are rounded later
+# lower weights never fall below exp of this, relative to the largest
+MIN_LOG_WEIGHT = np.float32(-12.0)
+# fraction of the first |bound| above zero that ends an ascent: rows are rounded later
+GOAL_FRACTION = np.float32(0.01)
 EPSILON = np.float32(1e-12)
 NEAR_WINNER_FRACTION = np.float32(
     0.5
@@ -500,9 +496,8 @@ class PlaneAscent:
         self.plane_rows = with_decided_rows(plane_problem, start)
         self.log_weights = start.log_weights
         undecided = plane_problem.upper.groups.total(start.contenders.astype(np.float32)) > 1
-        self.free_coefficients = np.where(
-            undecided, start.upper_coefficients, np.float32(0.0)
-        )  # of planes that are free: several contenders
+        # of planes that are free: several contenders
+        self.free_coefficients = np.where(undecided, start.upper_coefficients, np.float32(0.0))
         self.row_scale = _row_scale(plane_problem, start)
         self.plane_adam, self.weight_adam = Adam(), Adam()
 

@@ -54,9 +54,8 @@ class PreparedProblem:
     gamma: float
     error_magnitude: tuple[Floats, ...]
     full: PreparedProblem | None = None  # the problem with all units, where this one has only some
-    kept_units: Ints | None = (
-        None  # the indices of its hidden units among those of the full problem
-    )
+    # the indices of its hidden units among those of the full problem
+    kept_units: Ints | None = None
 
     @staticmethod
     def of(problem: Problem) -> PreparedProblem:

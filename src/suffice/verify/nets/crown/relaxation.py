@@ -208,9 +208,8 @@ def _relax_maxima(
     bounds.contenders[:, candidate_units] = candidates.contenders
     bounds.lower_slope[:, candidate_units] = lower_slope
     bounds.upper_slope[:, candidate_units] = upper_slope
-    bounds.initial_alpha[:, candidate_units] = choice.astype(
-        np.float32
-    )  # as certificates hold them
+    # as certificates hold them
+    bounds.initial_alpha[:, candidate_units] = choice.astype(np.float32)
     bounds.upper_intercept[:, candidate_units] = 0.0
     bounds.unstable[:, candidate_units] = False
     bounds.upper_intercept[:, prepared.slices[step_index].start + groups.leaders] = upper_intercept

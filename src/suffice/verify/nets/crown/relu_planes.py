@@ -22,9 +22,8 @@ from suffice.model.network import Floats, Ints, Step
 from suffice.sets.regions import Ball, Box, Choice, Region
 from suffice.verify.nets.input_sets import Free, Restorations, WithinBudget, word_min_shifts
 
-MAX_SHARES = (
-    80_000  # shares of planes in one subproblem, at most: more take too much time and memory
-)
+# shares of planes in one subproblem, at most: more take too much time and memory
+MAX_SHARES = 80_000
 SHARE_RATE = 0.2  # largest change of a share in the first iteration
 SHARE_DENOMINATOR = 256  # shares are multiples of 1/SHARE_DENOMINATOR: certificates stay short
 

@@ -48,15 +48,12 @@ from suffice.verify.nets.crown.plane_ascent import (
 )
 from suffice.verify.nets.input_sets import Restorations
 
-ROW_SCALE_FACTOR = np.float32(
-    16.0
-)  # Huber's width at temperature 1 is the mean absolute weight times this
-MULTIPLIER_RATE_FACTOR = np.float32(
-    64.0
-)  # step of the budget's multiplier at rate 1 is the mean absolute weight times this
-UNIT_RADIUS = np.float32(
-    0.5
-)  # words are restored from 0 to 1, while numbers of a box move from -1 to 1
+# Huber's width at temperature 1 is the mean absolute weight times this
+ROW_SCALE_FACTOR = np.float32(16.0)
+# step of the budget's multiplier at rate 1 is the mean absolute weight times this
+MULTIPLIER_RATE_FACTOR = np.float32(64.0)
+# words are restored from 0 to 1, while numbers of a box move from -1 to 1
+UNIT_RADIUS = np.float32(0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,9 +185,8 @@ class RestorationAscent:
         self.budget_multiplier: Floats = np.zeros((len(plane_rows), 1), dtype=np.float32)
         self.budget_multiplier = self._initial_multiplier(-self.evaluate().residual_row)
         undecided = self.plane_problem.upper.groups.total(start.contenders.astype(np.float32)) > 1
-        self.free_coefficients = np.where(
-            undecided, start.upper_coefficients, np.float32(0.0)
-        )  # of planes that are free: several contenders
+        # of planes that are free: several contenders
+        self.free_coefficients = np.where(undecided, start.upper_coefficients, np.float32(0.0))
         self.plane_adam, self.weight_adam, self.multiplier_adam = Adam(), Adam(), Adam()
 
     def run(self, annealing: Annealing, budget: Budget) -> tuple[Floats, Floats, Floats]:

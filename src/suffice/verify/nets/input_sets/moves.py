@@ -14,9 +14,8 @@ from suffice.model.step import Step
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verify.nets.input_sets.chunks import quantised
 
-ChosenOptions: TypeAlias = (
-    tuple[int, ...] | None
-)  # a word's options in the first child of a split; None: it is paid for
+# a word's options in the first child of a split; None: it is paid for
+ChosenOptions: TypeAlias = tuple[int, ...] | None
 
 
 class SupportFunction(Protocol):

@@ -75,9 +75,8 @@ class Restorations(Knapsack):
         if not isinstance(step.weight, np.ndarray):
             return min_via_input(self, step, rows)
         weight = step.weight.reshape(-1, *self.center.shape).transpose(1, 0, 2)
-        word_shifts = np.matmul(weight, self.restoring_shift.transpose(1, 2, 0)).transpose(
-            2, 1, 0
-        )  # of each word: (n, units, length)
+        # of each word: (n, units, length)
+        word_shifts = np.matmul(weight, self.restoring_shift.transpose(1, 2, 0)).transpose(2, 1, 0)
         perturbed_values = self.perturbed.reshape(len(self), -1) @ step.weight.T
         return np.asarray(
             np.matmul(rows, perturbed_values[..., None])[..., 0]

@@ -139,6 +139,5 @@ def shared_word_min_shifts(shared: SharedRows, allowed: Bools) -> Floats:
         masks = np.moveaxis(allowed[chunk].astype(np.float64), -1, 1)
         seen_allowed = np.moveaxis(shared.gathered(masks), 1, -1) > 0  # (n, 1 or r, s, m)
         found[chunk] = np.where(seen_allowed, shifts, np.inf).min(-1)
-    return np.where(
-        np.isfinite(found), found, 0.0
-    )  # of a word that is not there nothing is allowed
+    # of a word that is not there nothing is allowed
+    return np.where(np.isfinite(found), found, 0.0)

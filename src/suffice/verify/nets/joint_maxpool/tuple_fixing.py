@@ -278,9 +278,8 @@ def _singleton_groups(
         magnitude = float((np.abs(constants) + np.abs(weights).sum(-1)).max(initial=0.0))
         if coefficient > 0:
             leader = int(normalised.planes.units[index])
-            name = (
-                leader if prepared.kept_units is None else int(prepared.kept_units[leader])
-            )  # the index in the full problem
+            # the index in the full problem
+            name = leader if prepared.kept_units is None else int(prepared.kept_units[leader])
             groups.append(
                 TupleGroup.of(
                     (name,),

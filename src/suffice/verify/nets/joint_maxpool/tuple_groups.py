@@ -37,9 +37,8 @@ from suffice.verify.nets.crown.plane_ascent import (
 
 TUPLE_CHUNK = 2048  # tuples whose distances are computed at a time: they stay in the cache
 SINGLE_ROUNDOFF = 2.0**-22  # four times the unit roundoff of single precision
-ACTIVE_SET_FACTOR = (
-    6  # times the tuples looked at anew: an active set larger than that starts afresh
-)
+# times the tuples looked at anew: an active set larger than that starts afresh
+ACTIVE_SET_FACTOR = 6
 KEEP_ALL_FRACTION = 0.7  # fraction of the tuples: where more are left, all are kept
 MIN_LOWER_WEIGHT = np.float32(1e-6)  # lower weights start an ascent at this or higher
 

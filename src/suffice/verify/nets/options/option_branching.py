@@ -441,16 +441,14 @@ class _BranchAndBound:
         self.budget = budget
         self.error = float(max_of_sums.error[rival])
         self.free_words = np.flatnonzero(free[max_of_sums.positions])
-        self.free_options = np.flatnonzero(
-            free[max_of_sums.positions][max_of_sums.word_of_option]
-        )  # the options of free words
+        # the options of free words
+        self.free_options = np.flatnonzero(free[max_of_sums.positions][max_of_sums.word_of_option])
         self.word_of_free_option = np.searchsorted(
             self.free_words, max_of_sums.word_of_option[self.free_options]
         )  # whose they are
         self.costs = max_of_sums.word_costs[self.free_words]
-        costly = bool(
-            max_of_sums.costs[free].sum() > max_of_sums.max_cost
-        )  # as checkers count: with words that cannot move
+        # as checkers count: with words that cannot move
+        costly = bool(max_of_sums.costs[free].sum() > max_of_sums.max_cost)
         self.domains = _Domains.of(
             [self._ordered(int(word)) for word in self.free_words],
             max_of_sums.own_options[self.free_words] if costly else None,

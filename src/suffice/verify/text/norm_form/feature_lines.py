@@ -42,9 +42,8 @@ class FeatureLines:
         )
         least = self.ranges.least
         most = self.ranges.most
-        self.restricted = (least > self.full_ranges.least) | (
-            most < self.full_ranges.most
-        )  # texts may count otherwise
+        # texts may count otherwise
+        self.restricted = (least > self.full_ranges.least) | (most < self.full_ranges.most)
         self.variable = np.flatnonzero((most > least) | self.restricted)
         steps = int((most - least).max(initial=0.0))
         self.counts = least[self.variable, None] + np.arange(steps + 1)

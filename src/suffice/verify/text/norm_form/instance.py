@@ -18,9 +18,8 @@ from suffice.verify.text.norm_form.count_ranges import (
     ranges_within_changes,
 )
 
-ROUNDING_SHARE = (
-    1e-9  # of all that is added up: far more than doubles lose in sums of up to a million terms
-)
+# of all that is added up: far more than doubles lose in sums of up to a million terms
+ROUNDING_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +121,8 @@ class NormSegment:
     high: float
     norm_slope: float
     feature_slopes: Floats
-    multiplier: float | None = (
-        None  # Lagrange multiplier of the number of changes; None: changes are counted exactly
-    )
+    # Lagrange multiplier of the number of changes; None: changes are counted exactly
+    multiplier: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +135,8 @@ class InstanceProved:
     split_choices: tuple[
         int, ...
     ] = ()  # choices of one word that the first branch keeps; the second keeps the others
-    split_count: tuple[int, float] | None = (
-        None  # or a feature, and how often it counts at most in the first branch
-    )
+    # or a feature, and how often it counts at most in the first branch
+    split_count: tuple[int, float] | None = None
     branches: tuple[InstanceProved, ...] = ()
 
 

@@ -21,9 +21,8 @@ from suffice.verify.text.norm_form.separable_minimum import ChangeMultiplier, ch
 from suffice.verify.text.trellis import Trellis
 
 MOST_NORM_LINES = 10  # lines under the square root that are tried before the texts are split
-COUNT_SPLIT_SHARE = (
-    0.1  # of what the bound lacks: where one feature's line loses more, its counts are split
-)
+# of what the bound lacks: where one feature's line loses more, its counts are split
+COUNT_SPLIT_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,9 +259,8 @@ class SegmentBound:
         remainder = table - slopes[:, None] * self.features.counts
         least = remainder.min(1)
         counts = self.lattice.counts(chosen)
-        index = self.features.count_index(
-            counts
-        )  # with a multiplier the minimiser may change too many words
+        # with a multiplier the minimiser may change too many words
+        index = self.features.count_index(counts)
         line_gaps = (
             table[np.arange(len(index)), index] - slopes * counts[self.features.variable] - least
         )

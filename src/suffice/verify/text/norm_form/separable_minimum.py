@@ -171,9 +171,8 @@ class ChangeMultiplier:
         self._update(multiplier, int(changed.sum()) - limit)
         if instance.within_limit(chosen):
             return value - multiplier * limit, chosen, [chosen]
-        selected = np.lexsort((-savings, ~changed))[
-            :limit
-        ]  # changed ones first, and of these what saves most
+        # changed ones first, and of these what saves most
+        selected = np.lexsort((-savings, ~changed))[:limit]
         text = instance.reference.copy()
         text[selected] = np.where(changed, chosen, replacements)[selected]
         return value - multiplier * limit, chosen, [text]
