@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from suffice.model.network import Bools
 from suffice.optimise.cost import Costs
+from suffice.settings import Settings
 from suffice.verify.contract import Budget, Problem, Proved
 
 Progress: TypeAlias = Callable[[int, int, float, Bools], None]
@@ -32,6 +33,10 @@ class Task:
     on_progress: Progress | None = None
     # an equally cheap set that one would rather have, if it does too
     prefer: Callable[[Bools], Bools] | None = None
+
+    @property
+    def settings(self) -> Settings:
+        return self.problem.settings
 
     @property
     def everything(self) -> Bools:

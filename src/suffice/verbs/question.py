@@ -28,6 +28,7 @@ from suffice.sets.regions import Choice
 from suffice.sets.still import refuse_moved
 from suffice.sets.table import BY_NAME
 from suffice.sets.table import from_dict as set_from_dict
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.rewriting import shown
 from suffice.verify.contract import Budget, Problem, Witness, winner
 from suffice.verify.exact import predicted_class
@@ -80,6 +81,7 @@ class Question:
     seed: int
     confidence: float | None
     max_queries: int | None
+    settings: Settings
     # what a verb adds: towards, of, limit, size
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -100,6 +102,7 @@ class Question:
         confidence: float | None = None,
         max_queries: int | None = None,
         cache: str | Path | None = None,
+        settings: Settings = DEFAULT,
         more: Mapping[str, Any] | None = None,
     ) -> None:
         _check_kinds(classifier, perturbation, padding, method)
@@ -125,6 +128,7 @@ class Question:
             "seed": _seed(seed),
             "confidence": confidence,
             "max_queries": max_queries,
+            "settings": settings,
             "more": dict(more or {}),
         }
         for name, value in values.items():
@@ -168,7 +172,12 @@ class Question:
         refuse_moved(self.classifier, region, self.features)
         label = predicted_class(self.classifier.network, self.classifier.embed(self.text))
         return Problem(
-            self.classifier.network, region, label, self.features, self.perturbation.at_most
+            self.classifier.network,
+            region,
+            label,
+            self.features,
+            self.perturbation.at_most,
+            settings=self.settings,
         )
 
     @property
@@ -188,7 +197,12 @@ class Question:
             tuple(dict.fromkeys(new for new in words if new != token)) for token, words in pairs
         )
         return QuerySession(
-            box, self.text, options, self.perturbation.at_most, Meter(Budget(), self.max_queries)
+            box,
+            self.text,
+            options,
+            self.perturbation.at_most,
+            Meter(Budget(), self.max_queries),
+            settings=self.settings,
         )
 
     @property
@@ -357,6 +371,7 @@ class Question:
             **asked,
             **words,
             "versions": versions,
+            "settings": self.settings.digest,
             **({} if self.blackbox is None else {"asked": self._how_asked()}),
             **({"blanks": True} if self.blanks else {}),
         }

@@ -21,6 +21,7 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints, Network
 from suffice.proof.certificate import Certificate
 from suffice.sets.regions import Choice, Region
+from suffice.settings import DEFAULT, Settings
 from suffice.verify.proof_tree import Tree
 
 MAX_WORDS_NAMED = 4  # words of a change that a sentence names
@@ -45,6 +46,7 @@ class Problem:
     at_most: int | None = None
     one_hot: OneHotCoordinates | None = None
     unreduced: Network | None = None
+    settings: Settings = DEFAULT
 
     @property
     def full_network(self) -> Network:

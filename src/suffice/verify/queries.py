@@ -22,6 +22,7 @@ from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Change, Text, Writer
+from suffice.settings import DEFAULT, Settings
 from suffice.verify.contract import Budget, Witness, winner
 
 # seconds that a run of texts should take between two looks at the clock
@@ -114,6 +115,7 @@ class QuerySession:
     options: tuple[tuple[str, ...], ...]
     at_most: int | None
     meter: Meter = field(default_factory=lambda: Meter(Budget()))
+    settings: Settings = DEFAULT
     doubtful: set[str] = field(default_factory=set)  # texts that are too close to call
 
     @cached_property
