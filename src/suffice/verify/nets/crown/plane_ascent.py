@@ -499,7 +499,8 @@ class PlaneAscent:
         # of planes that are free: several contenders
         self.free_coefficients = np.where(undecided, start.upper_coefficients, np.float32(0.0))
         self.row_scale = _row_scale(plane_problem, start)
-        self.plane_adam, self.weight_adam = Adam(), Adam()
+        self.plane_adam = Adam()
+        self.weight_adam = Adam()
 
     def run(self, annealing: Annealing, budget: Budget) -> AscentResult:
         """The planes and weights of the best bounds on the way, and the smoothed minimiser at the

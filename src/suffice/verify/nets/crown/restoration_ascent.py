@@ -187,7 +187,9 @@ class RestorationAscent:
         undecided = self.plane_problem.upper.groups.total(start.contenders.astype(np.float32)) > 1
         # of planes that are free: several contenders
         self.free_coefficients = np.where(undecided, start.upper_coefficients, np.float32(0.0))
-        self.plane_adam, self.weight_adam, self.multiplier_adam = Adam(), Adam(), Adam()
+        self.plane_adam = Adam()
+        self.weight_adam = Adam()
+        self.multiplier_adam = Adam()
 
     def run(self, annealing: Annealing, budget: Budget) -> tuple[Floats, Floats, Floats]:
         """The planes and weights of the best bounds, and what planes lose by each word (n, length)
