@@ -18,6 +18,8 @@ win them. Before that, files are read.
 
 Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no
 model of the formats known here, 3 not checked by this one, or not within the time.
+
+Method: checking in rational numbers (theory, section 13).
 """
 
 from __future__ import annotations
