@@ -1,4 +1,4 @@
-"""mkdocs: the gallery is made when the site is built, into build/gallery; it and what was measured join the site."""
+"""mkdocs: the gallery is made when the site is built; it and what was measured join the site."""
 
 from __future__ import annotations
 
