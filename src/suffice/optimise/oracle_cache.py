@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools
 from suffice.optimise.monotone_store import MonotoneStore
 from suffice.optimise.task import Best, Task
@@ -59,11 +60,15 @@ class OracleCache:
         answers: list[Verdict | None] = [self.store.verdict_of(row) for row in held]
         fresh = [i for i, answer in enumerate(answers) if answer is None]
         if fresh:
-            self.stats["queries"] += len(fresh)
+            self._count_asked(len(fresh))
             for i, answer in zip(fresh, self._ask_afresh(held[fresh], subproblems), strict=True):
                 answers[i] = answer
                 self.record(held[i], answer)
         return [answer for answer in answers if answer is not None]
+
+    def _count_asked(self, sets: int) -> None:
+        self.stats["queries"] += sets
+        work.count("sets_asked", sets)
 
     def _ask_afresh(self, held: Bools, subproblems: int) -> Sequence[Verdict]:
         free = self.task.problem.features & ~held
@@ -78,7 +83,7 @@ class OracleCache:
     def ask_optimised(self, held: Bools) -> Sequence[Verdict]:
         """Attacks and bounds with optimised slopes; what they decide is kept."""
         fresh = [i for i, row in enumerate(held) if self.store.verdict_of(row) is None]
-        self.stats["queries"] += len(fresh)
+        self._count_asked(len(fresh))
         free = self.task.problem.features & ~held[fresh]
         found = self.oracle.ask_cheaply(free, optimised=True, budget=self.task.budget)
         for i, answer in zip(fresh, found, strict=True):

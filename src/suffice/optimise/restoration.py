@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.cost import Costs
 from suffice.sets.regions import Box
@@ -629,6 +630,7 @@ def _sparse_adds(
 
 def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each, from the first step's pre-activations on."""
+    work.count("undo_points", len(z))
     values = z
     for step, after in pairwise(problem.network.steps):
         values = step.onward(values, after)

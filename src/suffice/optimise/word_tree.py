@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats
 from suffice.optimise.deletion import (
     complete_candidate,
@@ -215,6 +216,7 @@ class WordTreeSearch:
         nodes = self.frontier.take(NODE_BATCH)
         before = self.cache.upper
         self.cache.stats["nodes"] += len(nodes)
+        work.count("search_nodes", len(nodes))
         self.cache.rounds += 1
         if self.resistant_sets:
             self._free_resistant()

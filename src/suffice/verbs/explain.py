@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suffice import work
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.optimise.cost import Cost
@@ -18,7 +19,7 @@ from suffice.sets.perturbations import Perturbation
 from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
-from suffice.verbs.engines import OnProgress, run_flip_search, run_search, single_threaded, task
+from suffice.verbs.engines import OnProgress, answering, run_flip_search, run_search, task
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
 from suffice.verbs.prefer import Preference, preference
@@ -108,7 +109,7 @@ def explained(
     self_check: bool = True,
 ) -> Explanation:
     """The answer to a question."""
-    with single_threaded(question.blackbox):
+    with answering(question.blackbox):
         started = time.monotonic()
         budget = question.budget
         wanted = None if expected is None else question.rival(expected)
@@ -123,7 +124,9 @@ def explained(
             outcome = better.improved(_run(question, limit, on_progress, better))
             result = finished(question, outcome, started, self_check)
         if wanted is not None:
-            result = replace(result, mistake=_mistake(question, result, wanted, budget, self_check))
+            mistake = _mistake(question, result, wanted, budget, self_check)
+            stats = {**result.stats, "work": work.so_far()}
+            result = replace(result, mistake=mistake, stats=stats)
         return result
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from suffice import work
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
@@ -75,6 +77,7 @@ class Explanations(Iterator[Explanation]):
         self.proved: tuple[str, ...] = ()
         self._question = question
         self._self_check = self_check
+        self._work = Counter[str]()
         self._answers = (
             self._asked(on_progress)
             if question.blackbox is not None
@@ -82,7 +85,8 @@ class Explanations(Iterator[Explanation]):
         )
 
     def __next__(self) -> Explanation:
-        return next(self._answers)
+        with work.counted(self._work):
+            return next(self._answers)
 
     def __repr__(self) -> str:
         return (

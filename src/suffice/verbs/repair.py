@@ -28,8 +28,8 @@ from suffice.verbs.engines import (
     OneHotEngine,
     OnProgress,
     WordTreeEngine,
+    answering,
     engine_for,
-    single_threaded,
     word_tree_search,
 )
 from suffice.verbs.explanation import Explanation, at_once, least_by
@@ -235,7 +235,7 @@ def repaired(
     question: Question, on_progress: OnProgress | None = None, self_check: bool = True
 ) -> Repair:
     """The answer to a question whose included words are the given ones."""
-    with single_threaded(question.blackbox):
+    with answering(question.blackbox):
         started = time.monotonic()
         budget = question.budget
         if question.blackbox is not None:

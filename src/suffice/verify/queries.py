@@ -18,6 +18,7 @@ from itertools import combinations, islice, product
 
 import numpy as np
 
+from suffice import work
 from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
@@ -60,6 +61,11 @@ class Meter:
     spent_before: int = 0  # texts that were asked for the same answer by another meter
     spent: int = 0
     seconds: float = 0.0
+
+    def spend(self, texts: int) -> None:
+        """So many more texts were asked."""
+        self.spent += texts
+        work.count("texts", texts)
 
     def check_time(self) -> None:
         if self.budget.exhausted:
@@ -138,7 +144,7 @@ class QuerySession:
         rows = answers.scores(
             [self.text.source] if answers.moves is not None else [self.text.source, *changed]
         )
-        meter.spent += answers.asked - before
+        meter.spend(answers.asked - before)
         return int(rows[0].argmax())
 
     @cached_property
@@ -168,7 +174,7 @@ class QuerySession:
         """The scores of a text that is asked once more, by itself."""
         if not self.meter.allows(1 + self.blackbox.answers.owed):
             raise OutOfBudget(self.meter.limit)
-        self.meter.spent += 1
+        self.meter.spend(1)
         return self.blackbox.answers.ask([text])
 
     def recheck_answers(self) -> None:
@@ -178,7 +184,7 @@ class QuerySession:
         answers = self.blackbox.answers
         asked_before = answers.asked
         answers.settle()
-        self.meter.spent += answers.asked - asked_before
+        self.meter.spend(answers.asked - asked_before)
 
     def observed_flip(self, change: Change, rival: int | None = None) -> ObservedFlip:
         """A change whose margin is not above zero, with the rival that wins."""
@@ -222,7 +228,7 @@ class QuerySession:
             if meter.max_queries is not None and not meter.allows(answers.missing(part)):
                 raise OutOfBudget(meter.limit)
             parts.append(answers.scores(part))
-            meter.spent += answers.asked - asked_before
+            meter.spend(answers.asked - asked_before)
             meter.seconds += time.monotonic() - start_time if answers.asked > asked_before else 0.0
             start += len(part)
         return np.concatenate(parts) if parts else np.zeros((0, len(self.blackbox.labels)))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.min_cost_hitting_set import mask_cost, mask_of
 from suffice.verify.queries import OutOfBudget
@@ -54,6 +55,7 @@ def solve_master_lp(
         return np.array([low for low, _ in bounds])
     rows = np.array([w for w, _ in cuts])
     thresholds = np.array([n for _, n in cuts])
+    work.count("linear_programs")
     solution = linprog(costs_array, A_ub=-rows, b_ub=-thresholds, bounds=bounds)
     return np.asarray(solution.x) if solution.status == 0 else None
 
@@ -89,6 +91,7 @@ def solve_master(
     limits = [LinearConstraint(rows, thresholds, np.inf)]
     if below is not None:
         limits.append(LinearConstraint(costs_array[None], -np.inf, below - 0.5))
+    work.count("master_solves")
     solution = milp(
         costs_array,
         integrality=np.ones(count),

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.errors import MissingExtra
 from suffice.model.network import Bools
 from suffice.optimise.task import Best, Task
@@ -77,11 +78,13 @@ class _HittingSetSearch:
 
     def _ask(self, held: Bools) -> Any:
         self.stats["queries"] += 1
+        work.count("sets_asked")
         return self.oracle.ask((self.task.problem.features & ~held)[None], self.task.budget)[0]
 
     def _learn(self, held: Bools, witness: Witness) -> Iterable[list[int]]:
         """The words of the counterexample that an explanation may hold, after the sparse attack."""
         self.stats["nodes"] += 1
+        work.count("search_nodes")
         witnesses = [witness]
         if self.sparse:
             witnesses.append(sparse_attack(self.attacker, witness, self.rng, self.task.budget))

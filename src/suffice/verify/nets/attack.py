@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import is_sparse
 from suffice.sets.regions import Ball, Box, Region
@@ -51,6 +52,7 @@ def margin_gradients(
     """Margins (n,) against one rival each, and their gradients (n, length, dimension), at free
     words at the least.
     """
+    work.count("attack_points", len(points))
     first = problem.network.steps[0]
     preactivations = first_preactivations(problem, points)
     if not is_sparse(first.weight):
@@ -249,6 +251,7 @@ def bounding_sides(region: Region) -> tuple[Floats, Floats]:
 
 def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each."""
+    work.count("attack_points", len(points))
     values = first_preactivations(problem, points)
     for step, after in pairwise(problem.network.steps):
         values = step.onward(values, after)

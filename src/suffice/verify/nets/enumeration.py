@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Step
 from suffice.sets.regions import Choice
@@ -68,6 +69,7 @@ class Enumeration:
         """The margin against one rival at every input."""
         problem = self.prepared.problem
         rows = self._inputs_from(0, self.budget)
+        work.count("enumerated_inputs", len(rows))
         first, *rest = problem.network.steps
         base_values = first.apply(self.base.reshape(1, -1))
         contributions = [_contributions(first, len(self.base), word) for word in self.words]

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Floats, Ints
 from suffice.model.step import Step
 from suffice.sets.regions import Ball, Box, Choice, Hull
@@ -75,6 +76,7 @@ def _solve_lp(
     cost = leaf.over_variables(variables, leaf.objective[None])[0]
     constraint = -leaf.over_variables(variables, leaf.rows)
     right_side = leaf.constants + leaf.rows[:, : len(variables.offset)] @ variables.offset
+    work.count("linear_programs")
     found = linprog(
         cost,
         A_ub=np.vstack([constraint, leaf.padded(variables.limit_rows)]),
@@ -115,6 +117,7 @@ def _infeasibility_multipliers(
         )
     cost = np.zeros(with_violation.shape[1])
     cost[-1] = 1.0
+    work.count("linear_programs")
     found = linprog(
         cost,
         A_ub=np.vstack([with_violation, extra]),

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verify.contract import (
@@ -236,6 +237,7 @@ class Program:
         constraints = [
             LinearConstraint(self.widened(matrix), low, high) for matrix, low, high in self.rows
         ]
+        work.count("integer_programs")
         with silenced():
             return milp(
                 objective,

@@ -25,6 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.text.norm_form import TextInstance, cheapest_text, negated
 from suffice.verify.text.viterbi import transition_costs
@@ -462,6 +463,7 @@ class MajorantGenerator:
         instance = with_fixed(self.instance, fixed_words)
         line = upper_line(instance, counts)
         line = replace(line, constant=line.constant + instance.tolerance)
+        work.count("majorants")
         self.majorants.append(
             Majorant(fixed_words, line, interval_costs(instance, line.prices, self.fixed_words))
         )
@@ -543,6 +545,7 @@ def _solve_matrix_game(values: Floats) -> tuple[Floats, Floats]:
     from scipy.optimize import linprog
 
     rows, columns = values.shape
+    work.count("linear_programs")
     solution = linprog(
         np.append(np.zeros(rows), 1.0),
         A_ub=np.hstack([values.T, -np.ones((columns, 1))]),

@@ -18,6 +18,7 @@ from itertools import product
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.contract import Budget
@@ -108,6 +109,7 @@ class TextScores:
         for start in range(0, total, CHUNK):
             self.budget.check_time()
             numbers = np.arange(start, min(start + CHUNK, total))
+            work.count("table_entries", len(numbers))
             chosen = np.repeat(self.lattice.first[None], len(numbers), axis=0)
             for word, place in zip(
                 self.axes, np.unravel_index(numbers, self.shape) if self.axes else (), strict=True

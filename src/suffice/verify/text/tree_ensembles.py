@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF, Trees
@@ -304,6 +305,7 @@ class OptionTable:
             size if word in words else 1 for word, size in zip(self.axes, self.shape, strict=True)
         )
         margins = np.zeros(math.prod(shape))
+        work.count("table_entries", len(margins))
         rows = np.arange(math.prod(shape))
         queue = [(self.ensemble.roots[number], rows)]
         while queue:

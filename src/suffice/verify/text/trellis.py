@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.text.incidence import Incidence, build_incidence
 from suffice.verify.text.transducer import CountRow, Transducer, TransducerState
@@ -147,6 +148,7 @@ class Trellis:
         """The cost and choices of a shortest path with at most (or exactly) `limit`
         changing edges.
         """
+        work.count("trellis_passes")
         layers = 0 if limit is None else limit
         values = [np.full((1, layers + 1), np.inf)]
         values[0][0, 0] = 0.0

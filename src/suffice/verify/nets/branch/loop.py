@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from suffice import work
 from suffice.verify.contract import OutOfTime, Proved, Unknown
 from suffice.verify.nets.branch.branch_run import SMALL_ROUND, BranchRun
 from suffice.verify.nets.branch.subproblem import Answer, RegionQuery, Subproblem, proof_tree
@@ -65,6 +66,7 @@ def evaluate(strategy: BranchingStrategy, subproblems: Sequence[Subproblem]) -> 
             run.budget.check_time()
             if batch:
                 strategy.bound(batch)
+                work.count("subproblems", len(batch))
         except OutOfTime:
             for subproblem in batch:
                 if subproblem.children is None:

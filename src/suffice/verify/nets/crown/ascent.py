@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Floats
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown import max_lines
@@ -77,6 +78,7 @@ def dual_ascent(
     for _ in range(iterations):
         if (best_bound > 0).all() or (budget is not None and budget.exhausted):
             break
+        work.count("ascent_steps", len(best_bound))
         primal = relaxed_forward(prepared, batch, backward_pass, dual)
         pre_activations = primal.pre_activations
         gradient = np.where(

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.nets.crown.dual import Dual, RelaxationLines, chosen_lines
 from suffice.verify.nets.crown.intermediate import times_weight
@@ -136,6 +137,7 @@ def backward_bound(prepared: PreparedProblem, batch: BoundBatch, dual: Dual | No
     used on unstable units only and clipped to [0, 1], multipliers on split units only and clipped
     to >= 0.
     """
+    work.count("backward_passes", len(batch.inputs))
     bounds = batch.bounds
     coefficients = batch.rows.coefficients
     constant = batch.rows.constant - prepared.gamma * batch.rows.magnitude

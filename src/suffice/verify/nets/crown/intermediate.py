@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Floats, Ints, Step
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown.prepared import PreparedProblem
@@ -69,6 +70,7 @@ def step_bounds(
 ) -> Interval:
     """Bounds of one step's units from the lines of the steps before it, intersected with interval
     bounds."""
+    work.count("intermediate_bounds", len(inputs))
     interval_lower, interval_upper = prepared.interval[step_index]
     lower, upper = (
         np.repeat(side[None], len(inputs), 0) for side in prepared.default_bounds[step_index]

@@ -25,6 +25,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.sets.regions import Ball, Box
@@ -475,6 +476,7 @@ def ascend(
     for iteration in range(annealing.iterations):
         if (best > enough).all() or budget.exhausted:
             break
+        work.count("ascent_steps", len(best))
         ascent.advance(value, *annealing.at(iteration))
         value = ascent.evaluate()
         better = value.bound > best

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown import BoundBatch, Dual, PreparedProblem, backward_bound
@@ -151,6 +152,7 @@ class _FixingRun:
         if self.nodes_left == 0 or self.stopped or self.task.budget.exhausted:
             return None
         self.nodes_left = self.nodes_left - 1
+        work.count("fixing_states")
         self.stages = []
         self.last_written = None
         self.guess = None

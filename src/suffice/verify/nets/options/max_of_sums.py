@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Groups
 from suffice.verify.contract import OneHotCoordinates, Problem, Witness
@@ -197,6 +198,7 @@ class MaxOfSums:
     def coordinate_descent(self, assignment: Ints, allowed_options: Bools) -> tuple[Ints, float]:
         """Coordinate descent within allowed options: change a word at a time while the lowest
         margin falls."""
+        work.count("attack_descents")
         rows = np.flatnonzero(allowed_options)
         sums = self.sums(assignment)
         word_of_row = self.word_of_option[rows]

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.contract import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
 from suffice.verify.nets.crown.max_lines import TIE_TOLERANCE
@@ -567,6 +568,7 @@ class _BranchAndBound:
     def _step(self, batch: _NodeBatch) -> tuple[Refuted | Unknown | None, list[_NodeBatch]]:
         """An answer, or the children of what is not closed."""
         self.rounds += 1
+        work.count("option_nodes", len(batch.ids))
         unproved = np.flatnonzero(batch.bound <= self.error)
         unproved_batch = batch.take(unproved)
         unproved_batch = (

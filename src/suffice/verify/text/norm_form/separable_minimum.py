@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.text.lattice import OptionLattice
 from suffice.verify.text.norm_form.instance import TextInstance
@@ -44,6 +45,7 @@ def cheapest_choices(
     """The cheapest choice at every word, at most (or exactly) so many of them other than the
     reference.
     """
+    work.count("trellis_passes")
     choice_costs = np.where(allowed, cost, np.inf)
     chosen, savings = best_changes(lattice, choice_costs, reference, exactly)
     if at_most is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Ints
 from suffice.verify.contract import Budget
 from suffice.verify.text.norm_form.count_ranges import CountRanges
@@ -44,6 +45,7 @@ def decide_instance(
         if budget.exhausted:
             return InstanceUnknown("time is up")
         node = heapq.heappop(queue)[-1]
+        work.count("text_subproblems")
         bound = SegmentBound(instance, node.subproblem)
         found = bound.run()
         if isinstance(found, InstanceRefuted):
