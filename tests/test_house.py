@@ -47,6 +47,7 @@ PUBLIC = {
     "Rejected",
     "RemoveOrSwap",
     "Repair",
+    "Settings",
     "SufficeError",
     "Text",
     "Unknown",

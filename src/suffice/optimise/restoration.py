@@ -463,8 +463,12 @@ class SwapSearch:
     def __init__(
         self, problem: Problem, text: Floats, rival: int, words: Bools, cost: Floats, budget: float
     ) -> None:
-        self.problem, self.rival, self.words = problem, rival, words.copy()
-        self.cost, self.budget, rows = cost, budget, _RestorationRows(problem, text[None])
+        self.problem = problem
+        self.rival = rival
+        self.words = words.copy()
+        self.cost = cost
+        self.budget = budget
+        rows = _RestorationRows(problem, text[None])
         self.restoration_rows = rows.rows_of(
             np.zeros(rows.length, dtype=np.int64), np.arange(rows.length)
         )
@@ -508,10 +512,8 @@ class SwapSearch:
             margins = self._margins(self.z - self.restoration_rows[inside])
             least = int(((self.margin - margins) / self.cost[inside]).argmin())
             self.words[inside[least]] = False
-            self.z, self.margin = (
-                self.z - self.restoration_rows[inside[least]],
-                float(margins[least]),
-            )
+            self.z = self.z - self.restoration_rows[inside[least]]
+            self.margin = float(margins[least])
         return self
 
     def _best_swap(self, inside: Ints, outside: Ints) -> tuple[float, int, int] | None:

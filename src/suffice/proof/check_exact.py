@@ -18,6 +18,8 @@ win them. Before that, files are read.
 
 Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no
 model of the formats known here, 3 not checked by this one, or not within the time.
+
+Method: checking in rational numbers (theory, section 13).
 """
 
 from __future__ import annotations
@@ -1235,19 +1237,13 @@ class Check:
             len(tokens) == model.head["length"] and self.are_words(tokens),
             "the text is no list of words",
         )
-        self.features, self.label = (
-            places(features, range(len(tokens))),
-            model.head["labels"].index(label),
-        )
+        self.features = places(features, range(len(tokens)))
+        self.label = model.head["labels"].index(label)
         self.rivals = {name: j for j, name in enumerate(model.head["labels"]) if name != label}
-        self.kind, self.at_most = (
-            data.get("kind"),
-            whole(data.get("at_most", len(tokens)), 1, WHOLE),
-        )
-        self.limited, data = (
-            "at_most" in data,
-            {name: value for name, value in data.items() if name != "at_most"},
-        )
+        self.kind = data.get("kind")
+        self.at_most = whole(data.get("at_most", len(tokens)), 1, WHOLE)
+        self.limited = "at_most" in data
+        data = {name: value for name, value in data.items() if name != "at_most"}
         self.own = [exact(model.table[model.place(token)]) for token in tokens]
         each = zip(self.own, read_sets(data, model, tokens, self.own), strict=True)
         self.words = [

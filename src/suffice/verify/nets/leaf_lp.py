@@ -142,7 +142,8 @@ class _RowBuilder:
 
     def __init__(self, inputs: int, open_maxima: list[int]) -> None:
         self.maximum_columns = {leader: inputs + i for i, leader in enumerate(open_maxima)}
-        self.matrix, self.offset = np.eye(inputs, inputs + len(open_maxima)), np.zeros(inputs)
+        self.matrix = np.eye(inputs, inputs + len(open_maxima))
+        self.offset = np.zeros(inputs)
         self.split_rows: list[Floats] = []
         self.split_constants: list[float] = []
         self.split_units: list[int] = []

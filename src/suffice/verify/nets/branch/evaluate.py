@@ -45,7 +45,8 @@ def conclude(
         canonical_dual(run.prepared, batch.bounds, dual) if (backward.bound > 0).any() else dual
     )
     for i, subproblem in enumerate(subproblems):
-        subproblem.bound, subproblem.dual = float(backward.bound[i]), dual.take(slice(i, i + 1))
+        subproblem.bound = float(backward.bound[i])
+        subproblem.dual = dual.take(slice(i, i + 1))
         if subproblem.bound > 0:
             close(subproblem, canonical, backward, batch.planes, i)
         else:
