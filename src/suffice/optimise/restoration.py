@@ -24,11 +24,12 @@ from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.cost import Costs
 from suffice.sets.regions import Box
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget, Problem, Proved, Unknown
 from suffice.verify.nets.attack import gradients_at_first_step
 from suffice.verify.nets.branch import UndoneBy, decide_restorations
 from suffice.verify.nets.crown import PreparedProblem
-from suffice.verify.nets.input_sets import MAX_CHUNK_NUMBERS, Restorations, chunk_slices, quantised
+from suffice.verify.nets.input_sets import Restorations, chunk_slices, quantised
 from suffice.verify.proof_tree import Tree
 
 STRENGTHEN_ROUNDS, STRENGTHEN_STEPS = (
@@ -543,7 +544,7 @@ class SwapSearch:
         """The words after which the margin is highest, once they are back (sign 1) or no longer
         back (-1).
         """
-        most = min(SWAP_CANDIDATES, int((MAX_CHUNK_NUMBERS / len(self.z)) ** 0.5))
+        most = min(SWAP_CANDIDATES, int((RESOURCES.chunk_numbers / len(self.z)) ** 0.5))
         if len(words) <= most:
             return words
         return words[
