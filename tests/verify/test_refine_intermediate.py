@@ -207,7 +207,7 @@ def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
     def counted(way):
         found = answers(way)
         spent[root.MIN_SHARES_TO_REFINE] = spent.get(root.MIN_SHARES_TO_REFINE, 0) + sum(
-            question.spent for question in way.run.queries
+            query.bounded for query in way.run.queries
         )
         return found
 
