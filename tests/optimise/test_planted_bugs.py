@@ -108,7 +108,7 @@ BUGS: dict[str, tuple[str, Any, str, Any]] = {
     "one word fewer may change": (
         "subsets",
         bounds_oracle,
-        "sets_of_free",
+        "input_sets_of",
         limited_by_one_less(bounds_oracle.input_sets_of),
     ),
     "a flip's bound is too high": (

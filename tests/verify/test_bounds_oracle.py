@@ -485,9 +485,19 @@ BUGS: dict[str, tuple[Any, str, str, str]] = {
         "np.maximum(lower, 0.0)",
         "np.maximum(lower, 1.0)",
     ),
-    "both branches of a split are one": (split, "_split_unit", "= -1, 1", "= 1, 1"),
-    "the support function is a maximum": (Free, "fall", "down -=", "down +="),
-    "so it is for hidden units": (Free, "through", "- np.matmul(over", "+ np.matmul(over"),
+    "both branches of a split are one": (
+        split,
+        "_split_unit",
+        "signs[unit] = -1",
+        "signs[unit] = 1",
+    ),
+    "the support function is a maximum": (Free, "min_shift", "found -=", "found +="),
+    "so it is for hidden units": (
+        Free,
+        "min_through",
+        "- np.matmul(effects",
+        "+ np.matmul(effects",
+    ),
     "rounding is forgotten": (backward, "backward_bound", "prepared.gamma *", "0.0 *"),
 }
 

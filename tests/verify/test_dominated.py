@@ -42,7 +42,7 @@ def test_it_is_the_same_function_where_words_may_be(kind):
     for seed in range(8):
         form = form_of(kind, seed)
         small, (_, points) = without_dominated(form), inputs_of(form, np.random.default_rng(seed))
-        fewer += form.units - small.unit_count
+        fewer += form.unit_count - small.unit_count
         assert np.allclose(
             small.problem.margins(points), form.problem.margins(points), rtol=0, atol=1e-12
         )
@@ -101,7 +101,7 @@ def test_its_bounds_are_those_of_the_whole(seed):
     # far less than what is taken off
     assert abs(bounds[0] - bounds[1]) < 0.2 * form.gamma * form.margin_magnitude[0]
     assert bounds[0] <= form.problem.margins(points)[:, 0].min()
-    assert small.margin_error[0] >= form.off[0] * (1 - 1e-9)
+    assert small.margin_error[0] >= form.margin_error[0] * (1 - 1e-9)
 
 
 def test_a_flip_is_run_through_the_whole_network():
@@ -117,7 +117,7 @@ def test_a_flip_is_run_through_the_whole_network():
         steady = Network((*problem.network.steps[:-1], replace(last, bias=wins)))
         free = np.ones((len(points), len(problem.features)), dtype=bool)
         real = [one is not None for one in confirm(problem, points, free)]
-        lacking = replace(problem, network=steady, whole=problem.network)
+        lacking = replace(problem, network=steady, unreduced=problem.network)
         assert [one is not None for one in confirm(lacking, points, free)] == real
         assert without_dominated(form).problem.full_network is problem.network
         found += sum(real)
@@ -137,7 +137,7 @@ def test_proofs_are_told_of_all_units():
     assert split.unit == small.kept_units[-1] > small.unit_count - 1
     assert (split.branches[0].alpha[small.kept_units] == leaf.alpha).all()
     assert split.branches[1].beta.sum() == small.unit_count
-    assert len(split.branches[0].alpha) == form.units
+    assert len(split.branches[0].alpha) == form.unit_count
     assert alone.alpha is None
     assert postsolve_tree(form, tree) is tree
 

@@ -62,7 +62,7 @@ def test_a_line_is_above_its_maximum_whatever_the_shares(kind, seed):
     step = form.steps[0]
     bounds = intermediate_bounds(form, inputs)
     found = max_planes.MaxPlanes.of(
-        step, np.arange(3), ZERO_TOLERANCE * form.size[0], inputs, form.problem.region, step
+        step, np.arange(3), ZERO_TOLERANCE * form.magnitude[0], inputs, form.problem.region, step
     )
     live = found.possible_winners(
         bounds.lower[:, found.candidates], bounds.upper[:, found.candidates], None
@@ -142,7 +142,7 @@ def test_far_fewer_subproblems_are_needed(monkeypatch):
 
     def counted(way):
         found = answers(way)
-        spent.append(sum(question.spent for question in way.run.queries))
+        spent.append(sum(query.bounded for query in way.run.queries))
         return found
 
     monkeypatch.setattr(region_queries, "answer_queries", counted)

@@ -104,7 +104,9 @@ def sufficient(question):
     texts = np.array(list(itertools.product(range(problem.region.points.shape[1]), repeat=LENGTH)))
     points = problem.region.points[np.arange(LENGTH), texts]
     changed = (points != problem.center).any(-1)
-    flips = changed[(problem.margins(points).min(-1) <= 0) & (changed.sum(-1) <= problem.limit)]
+    flips = changed[
+        (problem.margins(points).min(-1) <= 0) & (changed.sum(-1) <= problem.max_changes)
+    ]
     held = np.array(list(itertools.product([False, True], repeat=LENGTH)))
     fits = ~(question.included & ~held).any(-1) & ~(held & question.excluded).any(-1)
     return held[fits & np.array([(flips & row).any(-1).all() for row in held])]
@@ -409,7 +411,7 @@ def test_windows_decide_every_limit_of_cost_as_all_texts_do(seed, aims):
 def test_the_cheapest_flip_is_that_of_brute_force_and_both_checkers_accept_it(seed, more, tmp_path):
     question = asked(seed, **more)
     changed, margins = all_texts(question.problem)
-    fits = changed.sum(-1) <= question.problem.limit
+    fits = changed.sum(-1) <= question.problem.max_changes
     for towards, lead in {
         None: margins.min(-1),
         question.classifier.labels[question.problem.rivals[-1]]: margins[:, -1],
@@ -479,12 +481,12 @@ def too_high(question, limits=(np.inf, 3)):
     for row, limit in itertools.product(itertools.product([False, True], repeat=LENGTH), limits):
         free = np.array(row) & problem.features
         for windows, members, bound, prices, left in bounds_by_lines(problem, free, limit):
-            mine = np.flatnonzero(free[windows.words])
+            mine = np.flatnonzero(free[windows.positions])
             texts = np.array(list(itertools.product(*members)), dtype=int)
-            texts = texts[(texts != windows.own[mine]) @ prices <= left]
-            every = np.repeat(windows.own[None], len(texts), axis=0)
+            texts = texts[(texts != windows.own_options[mine]) @ prices <= left]
+            every = np.repeat(windows.own_options[None], len(texts), axis=0)
             every[:, mine] = texts
-            margins = windows.margins(windows.base + windows.added[every].sum(1))[:, 0]
+            margins = windows.margins(windows.base + windows.contributions[every].sum(1))[:, 0]
             count += bool(bound > margins.min() + 1e-12)
     return count
 
@@ -517,8 +519,8 @@ def test_where_units_are_tied_both_checkers_accept_proofs_by_lines(seed, tmp_pat
 @pytest.mark.parametrize(
     ("side", "bug"),
     [
-        ("_below", lambda terms: terms._replace(constant=terms.constant + 0.1)),
-        ("_above", lambda terms: terms._replace(weight=0.5 * terms.weight)),
+        ("_lower_lines", lambda terms: terms._replace(constant=terms.constant + 0.1)),
+        ("_upper_lines", lambda terms: terms._replace(weight=0.5 * terms.weight)),
     ],
 )
 def test_a_line_that_is_too_high_is_caught(side, bug, monkeypatch):
@@ -553,10 +555,10 @@ def beyond(seeds, monkeypatch):
     def lowest(net, inputs, table, state, weights):
         texts = np.array(list(itertools.product(*(np.flatnonzero(left) for left in state.allowed))))
         if inputs.costs is not None:
-            bought = state.opened & (texts != 0)
-            count = len(table) if state.count is None else state.count
-            texts = texts[(bought @ inputs.costs <= state.left) & (bought.sum(-1) <= count)]
-        owner = net.max_groups[0].owner
+            bought = state.optional & (texts != 0)
+            count = len(table) if state.changes_left is None else state.changes_left
+            texts = texts[(bought @ inputs.costs <= state.budget_left) & (bought.sum(-1) <= count)]
+        owner = net.max_groups[0].first_unit
         made = net.steps[0].bias + table[np.arange(len(table)), texts].sum(1)
         maxima = np.stack([made[:, owner == first].max(-1) for first in np.unique(owner)], axis=-1)
         return (maxima @ weights).min()
@@ -613,11 +615,11 @@ def test_bounds_that_the_checker_takes_are_below_the_margin_of_every_text(monkey
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
-        ("_chord", lambda found: (found[0], found[1] - 0.05)),
-        ("_chord", lambda found: (0.0 * found[0], found[1])),
-        ("_level", lambda found: found - 0.5),
+        ("_upper_line", lambda found: (found[0], found[1] - 0.05)),
+        ("_upper_line", lambda found: (0.0 * found[0], found[1])),
+        ("_threshold", lambda found: found - 0.5),
         (
-            "_unit_below",
+            "_lower_unit",
             lambda found: np.where(found >= 0, found.max(-1, keepdims=True), found),
         ),  # another maximum's
     ],

@@ -44,7 +44,7 @@ def question_of(kind, seed):
     weight = form.margin.dense()[0]
     above, below = (np.flatnonzero(sign * weight[step.groups.leaders] > 0) for sign in (-1, 1))
     peaks = MaxPlanes.of(
-        step, above, ZERO_TOLERANCE * form.size[0], inputs, form.problem.region, step
+        step, above, ZERO_TOLERANCE * form.magnitude[0], inputs, form.problem.region, step
     )
     batch = BoundBatch(inputs, bounds, margin_rows(form, np.array([0])), None, peaks)
     slopes = chosen_lines(form, bounds, initial_dual(bounds))[1]
@@ -67,9 +67,14 @@ def test_climbers_see_the_bound_that_is_worked_out(kind, seed):
     seen = plane_ascent.PlaneAscent(ground.plane_problem, start).evaluate()
     assert np.allclose(seen.bound, found.bound, atol=1e-4)
     rng = np.random.default_rng(seed)
-    other = replace(dual, share=ground.shares(ground.rows(rng.random(dual.share.shape))))
+    other = replace(
+        dual,
+        plane_shares=ground.shares_of_rows(
+            ground.rows_of_shares(rng.random(dual.plane_shares.shape))
+        ),
+    )
     there = plane_ascent.PlaneAscent(
-        ground.plane_problem, replace(start, plane_rows=ground.rows(other.share))
+        ground.plane_problem, replace(start, plane_rows=ground.rows_of_shares(other.plane_shares))
     )
     moved = plane_ascent.DualValue.of(
         ground.plane_problem, start, there.plane_rows, seen.lower_weights
@@ -85,7 +90,7 @@ def best_of(form, ground, live):
     """
     weight, (above, below) = (
         form.margin.dense()[0],
-        (ground.plane_problem.above, ground.plane_problem.below),
+        (ground.plane_problem.upper, ground.plane_problem.lower),
     )
     numbers = len(ground.moving)
     down = above.groups
@@ -101,10 +106,10 @@ def best_of(form, ground, live):
     ]
     for unit, group in enumerate(up.group):
         row = np.zeros(columns)
-        row[:numbers] = below.rows[unit]
+        row[:numbers] = below.weights[unit]
         row[numbers + group] = -1.0
         rows.append(row)
-        most.append(-below.own[unit])
+        most.append(-below.constants[unit])
     first = numbers + len(up.starts) + np.arange(len(above.units)) * (numbers + 1)
     for group in range(len(down.starts)):
         mine = np.flatnonzero((down.group == group) & live[above.units])
@@ -120,8 +125,8 @@ def best_of(form, ground, live):
             whole.append(0.0)
         for unit in mine:
             price = weight[ground.planes.units[group]]
-            cost[first[unit]] = price * above.own[unit]
-            cost[first[unit] + 1 : first[unit] + 1 + numbers] = price * above.rows[unit]
+            cost[first[unit]] = price * above.constants[unit]
+            cost[first[unit] + 1 : first[unit] + 1 + numbers] = price * above.weights[unit]
             for number in range(numbers):
                 for sign in (-1.0, 1.0):
                     row = np.zeros(columns)
@@ -145,7 +150,7 @@ def test_a_climb_comes_close_to_the_best_bound_and_stays_below_every_margin(kind
     result = plane_ascent.ascend_planes(
         form, lowered, dual, start, ground, DEFAULT.plane_ascent.first, Budget(60)
     )
-    best = best_of(form, ground, batch.bounds.live[0]) - 100.0
+    best = best_of(form, ground, batch.bounds.contenders[0]) - 100.0
     assert start.bound[0] <= result.backward_pass.bound[0] <= best + 1e-6
     assert result.backward_pass.bound[0] >= best - 0.15 * (best - start.bound[0]) - 0.02
     assert result.backward_pass.bound[0] <= form.problem.margins(points)[:, 0].min() - 100.0
@@ -197,7 +202,7 @@ def test_relus_beside_maxima_are_split_too(monkeypatch, tmp_path):
     run = plane_ascent.PlaneAscent.run
 
     def counted(self, pace, budget):
-        used.append(len(self.rows))
+        used.append(len(self.plane_rows))
         return run(self, pace, budget)
 
     for seed in range(8):

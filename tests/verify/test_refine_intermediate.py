@@ -208,7 +208,7 @@ def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
     def counted(way):
         found = answers(way)
         shares = DEFAULT.planes.refined_from_shares
-        spent[shares] = spent.get(shares, 0) + sum(question.spent for question in way.run.queries)
+        spent[shares] = spent.get(shares, 0) + sum(query.bounded for query in way.run.queries)
         return found
 
     monkeypatch.setattr(region_queries, "answer_queries", counted)

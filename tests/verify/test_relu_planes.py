@@ -133,7 +133,7 @@ def test_a_wide_first_step_takes_far_fewer_subproblems(monkeypatch):
 
     def counted(way):
         found = answers(way)
-        spent[DEFAULT.planes.after] = sum(question.spent for question in way.run.queries)
+        spent[DEFAULT.planes.after] = sum(query.bounded for query in way.run.queries)
         return found
 
     monkeypatch.setattr(region_queries, "answer_queries", counted)

@@ -56,12 +56,12 @@ def attacked(seed, filters=12, dimension=2, length=WORDS):
 
 def choices(inputs):
     every = np.array(list(itertools.product([False, True], repeat=WORDS)))
-    fits = ~(every & ~inputs.open[0]).any(-1) & (every @ inputs.cost <= inputs.budget[0])
+    fits = ~(every & ~inputs.optional[0]).any(-1) & (every @ inputs.costs <= inputs.budget[0])
     return every[fits]
 
 
 def restored(inputs, words):
-    return np.where(words[..., None], inputs.center, inputs.start[0])
+    return np.where(words[..., None], inputs.center, inputs.perturbed[0])
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -70,7 +70,7 @@ def test_a_line_is_above_its_maximum_whatever_is_put_back(seed):
     step = form.steps[0]
     bounds = intermediate_bounds(form, inputs)
     found = max_planes.MaxPlanes.of(
-        step, np.arange(12), ZERO_TOLERANCE * form.size[0], inputs, form.problem.region, step
+        step, np.arange(12), ZERO_TOLERANCE * form.magnitude[0], inputs, form.problem.region, step
     )
     live = found.possible_winners(
         bounds.lower[:, found.candidates], bounds.upper[:, found.candidates], None
@@ -114,7 +114,7 @@ def test_climbs_stay_below_every_choice_and_gain_much():
     for seed in range(20):
         form, inputs = attacked(seed, filters=24)
         run = BranchRun.of(form, inputs, [[0]], -1.0, lambda sets, *_: [None] * len(sets), Budget())
-        root, other = (root_subproblem(0, 0, inputs, form.units) for _ in "ab")
+        root, other = (root_subproblem(0, 0, inputs, form.unit_count) for _ in "ab")
         run.queries[0].roots = [root]
         evaluate(UnitBranching(run), [root])
         best = -form.problem.margins(restored(inputs, choices(inputs)))[:, 0].max()
@@ -169,10 +169,10 @@ def test_patient_exchanges_lose_nothing_and_what_they_find_is_affordable():
         level = float(inputs.budget[0])
         margins = {}
         for patience in (0, restoration.SWAP_PATIENCE):
-            some = SwapSearch(problem, inputs.start[0], 0, first(inputs), inputs.cost, level)
-            words = some.run(inputs.open[0], Budget(), patience)
-            assert inputs.cost[words].sum() <= level
-            assert not (words & ~inputs.open[0]).any()
+            some = SwapSearch(problem, inputs.perturbed[0], 0, first(inputs), inputs.costs, level)
+            words = some.run(inputs.optional[0], Budget(), patience)
+            assert inputs.costs[words].sum() <= level
+            assert not (words & ~inputs.optional[0]).any()
             margins[patience] = problem.margins(restored(inputs, words)[None])[0, 0]
             assert np.isclose(margins[patience], some.margin)
         assert (
@@ -180,9 +180,9 @@ def test_patient_exchanges_lose_nothing_and_what_they_find_is_affordable():
             >= problem.margins(restored(inputs, first(inputs))[None])[0, 0] - 1e-9
         )
         shrunk = SwapSearch(
-            problem, inputs.start[0], 0, inputs.open[0], inputs.cost, level
+            problem, inputs.perturbed[0], 0, inputs.optional[0], inputs.costs, level
         ).reduced()
-        assert inputs.cost[shrunk.words].sum() <= level
+        assert inputs.costs[shrunk.words].sum() <= level
         assert np.isclose(
             problem.margins(restored(inputs, shrunk.words)[None])[0, 0], shrunk.margin
         )
@@ -190,7 +190,7 @@ def test_patient_exchanges_lose_nothing_and_what_they_find_is_affordable():
 
 def first(inputs):
     """The first open words that the budget pays for."""
-    words = np.flatnonzero(inputs.open[0])
-    found = np.zeros(len(inputs.cost), dtype=bool)
-    found[words[np.cumsum(inputs.cost[words]) <= inputs.budget[0]]] = True
+    words = np.flatnonzero(inputs.optional[0])
+    found = np.zeros(len(inputs.costs), dtype=bool)
+    found[words[np.cumsum(inputs.costs[words]) <= inputs.budget[0]]] = True
     return found

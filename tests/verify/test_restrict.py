@@ -160,11 +160,11 @@ def test_sieves_of_few_words_are_read_by_both_checkers(monkeypatch, tmp_path):
 
 BUGS = {
     "the other words count twice": (
-        "_over",
-        lambda whole, words: replace(REAL(whole, words), bias=whole.problem.sums),
+        "_first_step_over",
+        lambda whole, words: replace(REAL(whole, words), bias=whole.problem.center_sums),
     ),
     "lines are told of other words": (
-        "_told",
+        "_postsolve_tree",
         lambda tree, words, length: TOLD(tree, (words + 1) % length, length),
     ),
 }

@@ -87,13 +87,16 @@ def sieves(monkeypatch):
         tuple_groups.TupleState.fixed,
     )
 
-    def recorded(form, batch, dual, ground, *rest):
+    def recorded(form, batch, dual, normalised, *rest):
         seen.append(
             SimpleNamespace(
-                first=first(form, batch, dual, ground), way=[], tree=None, ground=ground
+                first=first(form, batch, dual, normalised),
+                way=[],
+                tree=None,
+                normalised=normalised,
             )
         )
-        seen[-1].tree = run(form, batch, dual, ground, *rest)
+        seen[-1].tree = run(form, batch, dual, normalised, *rest)
         return seen[-1].tree
 
     def kept(self):
@@ -126,9 +129,7 @@ def test_most_of_these_questions_take_a_sieve_and_some_a_split(sieves):
     proofs = [stages(run.tree) for run in sieves if run.tree is not None]
     assert len(proofs) >= 4
     assert any(splits for _, splits in proofs)
-    assert any(
-        len(bundle) > 1 for found, _ in proofs for stage in found for bundle in stage.bundles
-    )
+    assert any(len(group) > 1 for found, _ in proofs for stage in found for group in stage.groups)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -142,24 +143,22 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
     quiet = BranchRun.of(
         form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget
     )
-    loop.evaluate(
-        unit_branching.UnitBranching(quiet), [question.roots[0] for question in quiet.queries]
-    )
+    loop.evaluate(unit_branching.UnitBranching(quiet), [query.roots[0] for query in quiet.queries])
     root.fix_tuples(quiet)
     (run,) = sieves
     assert run.tree is None
-    above = run.normalised.plane_problem.above
+    above = run.normalised.plane_problem.upper
     flat = lost.reshape(len(lost), -1)
     values = np.asarray(form.steps[0].apply(flat))[:, above.units]
     who = above.groups.best(values)
-    for _, left in run.region:
-        for bundle in left.bundles:
-            assert {*map(tuple, who[:, list(bundle.maxima)].tolist())} <= {
-                *map(tuple, bundle.winners.tolist())
+    for _, left in run.way:
+        for group in left.tuple_groups:
+            assert {*map(tuple, who[:, list(group.maxima)].tolist())} <= {
+                *map(tuple, group.winners.tolist())
             }
-    assert run.region[-1][1].count < run.region[-1][0].count or len(
-        run.region[-1][1].bundles
-    ) < len(run.first.bundles)
+    assert run.way[-1][1].count < run.way[-1][0].count or len(run.way[-1][1].tuple_groups) < len(
+        run.first.tuple_groups
+    )
 
 
 # --- proofs ---
