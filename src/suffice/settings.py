@@ -15,13 +15,256 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+import os
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+
+def rest(part: float) -> float:
+    """1 - part, as one writes it: 0.1 of 0.9, not 0.09999999999999998."""
+    return round(1 - part, 12)
+
 
 # --- networks: backward bounds and the planes that they choose ---
 
 
+@dataclass(frozen=True)
+class Ascent:
+    """Projected ascent on what a proof may choose: slopes, split multipliers, weights of maxima and
+    shares of planes (alpha-CROWN, beta-CROWN).
+    """
+
+    rate: float = 0.25
+    """Adam's first step, of slopes and of multipliers: larger gets further in few iterations, and
+    overshoots in many. [slope; score per pre-activation; never swept]"""
+    rate_decay: float = 0.97
+    """What is left of every step size after one more iteration: smaller settles sooner, larger uses
+    long ascents better. [ratio; never swept]"""
+    adam_decays: tuple[float, float] = (0.9, 0.99)
+    """What Adam remembers of the mean gradient and of its mean square, here and in ascents on
+    planes: more is smoother, and slower to turn. [ratios per iteration; never swept]"""
+    share_rates: tuple[float, float] = (0.2, 0.04)
+    """First step of the shares of upper planes, of relus and of maxima: larger leaves the chord
+    sooner, and zigzags; planes of maxima are good already. [shares in [0, 1]; never swept]"""
+    share_momentum: float = 0.8
+    """What shares remember of the gradient. [ratio per iteration; never swept]"""
+    weight_rate_factor: float = 3.0
+    """How far lower weights of maxima go towards the relaxed winner, in rates of shares: larger
+    follows the winner, smaller mixes candidates. [rates of shares; never swept]"""
+    weight_rate_decay: float = 0.9
+    """`rate_decay` of lower weights where maxima have no planes. [ratio; never swept]"""
+    iterations: tuple[int, int] = (4, 64)
+    """Fewest and most iterations on a subproblem before it is split; between them they double with
+    every hidden step, as deep networks gain more by ascent than by splits. Each is a backward pass.
+    [backward passes; batch.py: 2, and other numbers, were no faster]"""
+    refining_iterations: int = 24
+    """Iterations for each bound of a single hidden unit, which refines it: more narrow the bound,
+    fewer reach more units in time. Subproblems with planes and cheap answers take half as many at
+    the least, roots with refined bounds twice as many. [backward passes; growth.py --rows width,
+    layers of 256 and 256: 60 end at -0.93 instead of -1.07, and take twice as long]"""
+
+
+@dataclass(frozen=True)
+class Planes:
+    """When upper planes of the first step are taken, which are tighter than chords and cost several
+    times as much.
+    """
+
+    after: int = 64
+    """Subproblems after which a query counts as hard, and its first relus take planes; twice as
+    many where the budget wants them late. [subproblems; batch.py: sooner, at 16, and later
+    were no faster; late: search.py --knn 25]"""
+    after_if_wide: int = 4
+    """The same where more relus than `after` may take planes: splits of each of them would take
+    longer. [subproblems; never swept; vnncomp.py: with planes 540 of 540, without 516]"""
+    refined_from_shares: int = 8_000
+    """Shares of planes from which on bounds of single units of later steps are refined at the root:
+    in narrower networks splits are cheaper. [shares; growth.py --rows width, never swept]"""
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """A schedule of a smoothed ascent: how long, and temperature and rate at first and in the end,
+    between which both fall geometrically.
+
+    Temperatures are widths of normalised numbers, rates are fractions of the range of a plane's
+    row. Lower weights start at `min_weight` or higher, so that none is forgotten. Where planes are
+    inherited, candidates far below them are left out, unless `keeps_all`.
+    """
+
+    iterations: int
+    temperature: tuple[float, float]
+    rate: tuple[float, float]
+    min_weight: float = 1e-5
+    keeps_all: bool = False
+
+    def at(self, iteration: int) -> tuple[float, float]:
+        """Temperature and rate of an iteration."""
+        progress = iteration / max(1, self.iterations)
+        temperature, rate = (
+            first * (last / first) ** progress for first, last in (self.temperature, self.rate)
+        )
+        return temperature, rate
+
+
+@dataclass(frozen=True)
+class PlaneAscent:
+    """Smoothed, annealed ascent on upper planes and lower weights of maxima (Nesterov)."""
+
+    first: Annealing = Annealing(100, (0.033, 0.0009), (0.09, 0.0035), 0.02, keeps_all=True)
+    """A subproblem's first ascent on planes: longer gets closer to the linear program's bound, at a
+    pass over all candidates for every iteration. [an annealing; growth.py --rows filters: 400 steps
+    without smoothing get 67 to 90 % of the way, 100 smoothed ones 97 %]"""
+    inherited: Annealing = Annealing(40, (0.006, 0.0009), (0.04, 0.0035))
+    """The ascent of subproblems that inherit planes: shorter and cooler. [an annealing; growth.py
+    --rows filters: 40 instead of 20 iterations halve the subproblems in the same time, 160 take a
+    third fewer at four times the cost]"""
+    further: Annealing = Annealing(100, (0.004, 0.0003), (0.03, 0.001))
+    """The ascent that goes on where no split would help, as lower weights have not converged.
+    [an annealing; never swept]"""
+    weight_rate_ratio: float = 5.0
+    """Rate of logarithms of lower weights / rate of rows of planes: how fast weights follow planes.
+    [ratio; never swept]"""
+    candidate_temperature_ratio: float = 1.7
+    """Temperature of log-sum-exp over candidates / that of Huber's function over numbers: larger
+    lets more candidates count. [ratio; never swept]"""
+    row_divisors: tuple[float, float] = (6.0, 0.0625)
+    """Huber's width at temperature 1 is the usual number of a residual row divided by this, over
+    numbers of boxes and over words that are restored: larger smooths less. [ratios; never swept]"""
+    multiplier_rate: float = 64.0
+    """Step of the budget's multiplier at rate 1 over restorations: larger reacts sooner, and
+    swings. [mean absolute weights of candidates; never swept]"""
+    near_winner_fraction: float = 0.5
+    """Candidates further than this below an inherited plane are left out: smaller makes iterations
+    faster, and planes that may be too low and are lost when they are bounded anew. [fraction of the
+    largest sum of a candidate's absolute weights; never swept alone, growth.py --rows filters]"""
+    goal_fraction: float = 0.01
+    """An ascent ends at a bound this far above zero, as rounding its rows takes something: too
+    small fails when it is bounded anew, too large wastes iterations. [fraction of the first bound's
+    absolute value; never swept]"""
+
+
+@dataclass(frozen=True)
+class JointMaxpool:
+    """Joint reasoning over maxima: tuples of winners, fixed out by reduced costs (mini-buckets)."""
+
+    pairs: Annealing = Annealing(100, (0.006, 0.0006), (0.03, 0.002))
+    """The ascent on planes of pairs of maxima: better planes fix more tuples before groups grow.
+    [an annealing; never swept]"""
+    fours: Annealing = Annealing(80, (0.004, 0.0005), (0.015, 0.0015))
+    """The same for groups of four. [an annealing; never swept]"""
+    later: Annealing = Annealing(50, (0.003, 0.0005), (0.01, 0.0015))
+    """The same after further joins and after splits: shorter and cooler, as planes are inherited.
+    [an annealing; never swept]"""
+    rounds: tuple[int, int, int] = (1, 3, 2)
+    """Rounds of fixing and ascent, in pairs, in fours, and later: each fixes by the planes of the
+    one before, and costs an ascent. [rounds; never swept]"""
+    active_tuples: int = 100
+    """Tuples of a group that an ascent looks at, twice as many in pairs: fewer are faster, and
+    planes may miss one that binds. Joins are chosen by a quarter of them, in pairs by a sixteenth,
+    as there are many pairs. [tuples; never swept]"""
+    joined_up_to: int = 60_000
+    """Tuples in all up to which groups of four are joined further: above, a split is cheaper. Half
+    of them take as long as a node of this search. [tuples; never swept]"""
+    tuples_per_subproblem: int = 1_500
+    """Tuples that may be looked at for each subproblem of the budget: the exchange rate between
+    this search and branch and bound. [tuples; never swept]"""
+    split_groups: int = 3
+    """Groups with the largest gaps, one of whose maxima is split on: more look for a balanced
+    split, fewer for the largest gap. [groups; never swept]"""
+
+
 # --- networks: attacks, presolve, branch and bound ---
+
+
+@dataclass(frozen=True)
+class Branching:
+    """On what subproblems are split, how many together, and when a query is given up."""
+
+    gap_weight: float = 9.0
+    """Score of curves and maxima, whose lines have no chord: larger splits them before relus.
+    [times the gap at the relaxed minimiser; never swept]"""
+    gap_share: float = 0.1
+    """Part of the gap that is added to a relu's BaBSR score: larger follows the subproblem's own
+    minimiser, smaller the relaxation. [times the gap; never swept]"""
+    word_bits_per_relu: float = 0.25
+    """Words are split before relus while the log2 of what they may still become is below this for
+    every open relu: larger decides words first. [bits per open relu; never swept]"""
+    small_round: int = 16
+    """Below so many subproblems a round costs as much as a larger one, so that each is split on
+    several units at once: larger works more in vain. Cheap answers over options take so many
+    subproblems; a query ends undecided after so many leaves at zero; with fewer maxima than this,
+    splits are quicker than joint reasoning. [subproblems; batch.py: 8 and 32 were no faster]"""
+    max_per_query: int = 48
+    """Subproblems of one query in a round: larger digs deeper into one, smaller keeps the others
+    from starving. [subproblems; never swept]"""
+    patience: tuple[float, float] = (24.0, 3.0)
+    """When a query that is to be given up early is judged, in times the subproblems of the first
+    look, and how many times the gain per doubling so far is expected from then on: larger gives up
+    later, and wrongly less often. [ratios; growth.py --rows width: later changed nothing]"""
+    passes: tuple[int, int] = (16, 128)
+    """Passes through the network that a subproblem is taken to cost, without and with maxima. Other
+    engines share time out by it, and inputs are enumerated up to that cost. [passes; an estimate,
+    never swept]"""
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """How subproblems in which nothing is left to split are solved."""
+
+    max_inputs: int = 1024
+    """Most inputs that are run for one subproblem: each is a leaf of the certificate. [inputs;
+    never swept]"""
+    tangent_rounds: int = 40
+    """Linear programs with ever more tangents for a leaf over 2-norm balls: more come closer to the
+    ball. [linear programs; never swept]"""
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """How counterexamples are looked for: vertex steps (Frank-Wolfe), PGD, coordinate descent."""
+
+    vertex_steps: int = 4
+    """Linearisations of an attack in bulk, each a forward and a backward run; deep attacks take
+    twice as many. [runs; never swept]"""
+    starts: int = 4
+    """Random starts of a complete look, lowest minimisers that PGD starts from, lowest enumerated
+    inputs that are confirmed: more find more flips, each costs runs. [points; batch.py:
+    other numbers of random starts were no faster]"""
+    rivals: int = 3
+    """Most promising rivals that deep attacks aim at in turn, and known flips that an attack on
+    another set starts from. [rivals; flips; never swept]"""
+    deep_attacks: int = 24
+    """Attacks on one set before a slow complete look; PGD goes on from a third of them. [attacks;
+    never swept; growth.py --rows filters: tuple fixing that ends at a flip takes 65 to 160 ms]"""
+    pgd_steps: int = 40
+    """Steps of PGD in an attack of its own; half as many from minimisers of bounds. [iterations;
+    never swept; growth.py --rows filters: with PGD 52 of 56 flips are found, without 11]"""
+    pgd_rates: tuple[float, float] = (0.1, 0.003)
+    """First and last step of PGD, between which steps fall geometrically. [fractions of a number's
+    range; never swept]"""
+    pgd_decays: tuple[float, float] = (0.8, 0.95)
+    """`Ascent.adam_decays` of PGD: shorter, as it has few steps and a margin with kinks. [ratios
+    per iteration; never swept]"""
+    descent_rounds: tuple[int, int] = (6, 3)
+    """First rounds over options whose worst subproblem goes through coordinate descent, without and
+    with joint sums of maxima: more find flips, each costs runs. [rounds; never swept]"""
+
+
+@dataclass(frozen=True)
+class Presolve:
+    """When a query is worth a smaller problem of its own."""
+
+    kept_fraction: float = 0.75
+    """A smaller problem, a smaller batch or a shorter list of tuples is made when at most this part
+    of units or tuples is left: making it costs about a pass. [fraction; never swept]"""
+    from_weights: int = 1_000_000
+    """Weights of a first step from which on restricting it to few words, or to options in one-hot
+    coordinates, saves more than it costs. [weights; never swept]"""
+    word_ratio: int = 4
+    """Words of the text per word that moves from which on it is restricted to those that move.
+    [ratio; growth.py --rows kim: the last word of a text by one bound in 0.06 s, open before after
+    400 subproblems and 7.8 s]"""
 
 
 # --- texts: pipelines, tables, black boxes ---
@@ -34,7 +277,74 @@ from typing import Any
 class Resources:
     """What the machine has: memory, caches, and how long one piece of work may take between two
     looks at the clock.
+
+    Certificates must not depend on the machine, and many of these numbers decide in which order
+    sums are added up: so they are the same everywhere, and only `run_bytes`, at which a run ends
+    undecided anyway, is smaller on a machine that has less.
     """
+
+    chunk_numbers: int = 2_000_000
+    """Numbers that one array operation holds. [doubles: 16 MB]"""
+    backward_numbers: int = 200_000
+    """Numbers that are carried back at a time: what fits the cache. [doubles: 1.6 MB]"""
+    chunk_work: int = 10**8
+    """What is done between two looks at the clock, a tenth of a second or so; a round takes twice
+    as long. [multiplications]"""
+    run_bytes: int = field(default_factory=lambda: _run_bytes())
+    """What the subproblems of a run may take: above, it ends undecided. [bytes]"""
+    subproblem_bytes: tuple[int, int, int, int] = (1500, 56, 16, 4)
+    """What a subproblem takes by itself, for every hidden unit (bounds, slopes, multipliers, signs,
+    scores), for every number of the input and for every share. [bytes]"""
+    batch_sizes: tuple[int, int] = (4, 256)
+    """Fewest and most subproblems that are worked on together, however large or small they are;
+    cheap answers take four times the most. [subproblems]"""
+    word_batch: int = 32
+    """The most where words alone are split: more do not fit the cache. [subproblems]"""
+    option_batch: int = 64
+    """The most over options. [subproblems]"""
+    batch_shares: int = 400_000
+    """Shares of planes of maxima that are worked on together. [singles; growth.py --rows kim: 67 to
+    108 MB instead of 320, and faster]"""
+    max_shares: int = 80_000
+    """Shares of the planes of one subproblem: beyond, there is one for each word, or no plane.
+    [singles; never swept]"""
+    max_dense_weights: int = 4_000_000
+    """Weights of candidates of maxima that are kept dense: beyond, they have no planes. [doubles:
+    32 MB]"""
+    joint_weights: int = 500_000
+    """Weights of contending candidates up to which maxima are reasoned about jointly. [singles]"""
+    group_tuples: tuple[int, int] = (100_000, 400_000)
+    """Tuples of one group of maxima, and of all joins of a round. [tuples]"""
+    group_numbers: int = 5_000_000
+    """Numbers in the weights of the tuples of one group. [singles: 20 MB]"""
+    tuple_chunk: int = 2048
+    """Tuples whose distances from a plane are computed at a time. [tuples: what fits the cache]"""
+    active_set_factor: int = 6
+    """An active set of tuples that grew beyond so many times its size starts afresh. [ratio]"""
+    exact_weights: int = 3_000_000
+    """Weights of the largest network that is run in whole numbers. [weights: some seconds for one
+    input]"""
+    max_contributions: int = 20_000_000
+    """What options add to units in one-hot coordinates: beyond, the original takes less memory.
+    [doubles: 160 MB]"""
+    leaf_numbers: int = 30_000_000
+    """Numbers in the matrix of a leaf's linear program: beyond, the leaf stays open. [doubles: 240
+    MB]"""
+    cached_verdicts: int = 64
+    """Verdicts that an oracle keeps with their proofs. [verdicts: megabytes each]"""
+    cached_directions: int = 8
+    """Shapes of texts for which random directions are kept. [arrays]"""
+    solver_grace: float = 1.0
+    """What Marabou may take beyond its own time-out before its process is stopped. [seconds]"""
+
+
+def _run_bytes() -> int:
+    """A billion, or half of the memory where that is less."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return 10**9
+    return min(10**9, memory // 2)
 
 
 RESOURCES = Resources()
@@ -43,6 +353,15 @@ RESOURCES = Resources()
 @dataclass(frozen=True)
 class Settings:
     """All tuned numbers, by what they are about: `replace(settings, branching=Branching(...))`."""
+
+    ascent: Ascent = Ascent()
+    planes: Planes = Planes()
+    plane_ascent: PlaneAscent = PlaneAscent()
+    joint_maxpool: JointMaxpool = JointMaxpool()
+    branching: Branching = Branching()
+    leaves: Leaves = Leaves()
+    attacks: Attacks = Attacks()
+    presolve: Presolve = Presolve()
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data, group by group."""

@@ -54,7 +54,9 @@ class ImplicitHittingSet:
     """One search; what it finds is about the one-hot problem (postsolve translates it)."""
 
     def __init__(self, cache: OracleCache) -> None:
-        self.cache, self.task, self.problem = cache, cache.task, cache.task.problem
+        self.cache = cache
+        self.task = cache.task
+        self.problem = cache.task.problem
         self.units = [int(unit) for unit in self.task.costs.units]
         self.include = mask_of(np.flatnonzero(self.task.include).tolist())
         self.exclude = mask_of(np.flatnonzero(~self.task.everything & ~self.task.include).tolist())

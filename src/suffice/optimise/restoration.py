@@ -24,11 +24,12 @@ from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.cost import Costs
 from suffice.sets.regions import Box
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget, Problem, Proved, Unknown
 from suffice.verify.nets.attack import gradients_at_first_step
 from suffice.verify.nets.branch import UndoneBy, decide_restorations
 from suffice.verify.nets.crown import PreparedProblem
-from suffice.verify.nets.input_sets import MAX_CHUNK_NUMBERS, Restorations, chunk_slices, quantised
+from suffice.verify.nets.input_sets import Restorations, chunk_slices, quantised
 from suffice.verify.proof_tree import Tree
 
 STRENGTHEN_ROUNDS, STRENGTHEN_STEPS = (
@@ -463,8 +464,12 @@ class SwapSearch:
     def __init__(
         self, problem: Problem, text: Floats, rival: int, words: Bools, cost: Floats, budget: float
     ) -> None:
-        self.problem, self.rival, self.words = problem, rival, words.copy()
-        self.cost, self.budget, rows = cost, budget, _RestorationRows(problem, text[None])
+        self.problem = problem
+        self.rival = rival
+        self.words = words.copy()
+        self.cost = cost
+        self.budget = budget
+        rows = _RestorationRows(problem, text[None])
         self.restoration_rows = rows.rows_of(
             np.zeros(rows.length, dtype=np.int64), np.arange(rows.length)
         )
@@ -508,10 +513,8 @@ class SwapSearch:
             margins = self._margins(self.z - self.restoration_rows[inside])
             least = int(((self.margin - margins) / self.cost[inside]).argmin())
             self.words[inside[least]] = False
-            self.z, self.margin = (
-                self.z - self.restoration_rows[inside[least]],
-                float(margins[least]),
-            )
+            self.z = self.z - self.restoration_rows[inside[least]]
+            self.margin = float(margins[least])
         return self
 
     def _best_swap(self, inside: Ints, outside: Ints) -> tuple[float, int, int] | None:
@@ -541,7 +544,7 @@ class SwapSearch:
         """The words after which the margin is highest, once they are back (sign 1) or no longer
         back (-1).
         """
-        most = min(SWAP_CANDIDATES, int((MAX_CHUNK_NUMBERS / len(self.z)) ** 0.5))
+        most = min(SWAP_CANDIDATES, int((RESOURCES.chunk_numbers / len(self.z)) ** 0.5))
         if len(words) <= most:
             return words
         return words[

@@ -316,7 +316,8 @@ class WordTreeSearch:
         """
         necessary = () if node.necessary_fixed else self._necessary_words(node)
         last = node
-        node.necessary_fixed, links = True, list[tuple[Node, int, tuple[Node, Node]]]()
+        node.necessary_fixed = True
+        links = list[tuple[Node, int, tuple[Node, Node]]]()
         for word, attack in necessary:
             is_word = np.arange(len(node.held)) == word
             held = Node(

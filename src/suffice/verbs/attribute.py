@@ -24,6 +24,7 @@ from suffice.optimise.published.hs import sparse_attack
 from suffice.optimise.word_tree import Outcome, WordTreeSearch
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
 from suffice.verbs.black_box import explaining, flips
@@ -222,6 +223,7 @@ def attribute(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Attribution:
     """For each word the share of explanations that hold it.
 
@@ -241,6 +243,7 @@ def attribute(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
         more={"of": of, "limit": limit},
     )
     return attributed(question, on_progress, self_check)

@@ -23,6 +23,7 @@ from suffice.optimise.published.hs import sparse_attack
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups, like_group
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
@@ -217,6 +218,7 @@ def bias(
     max_queries: int | None = None,
     cache: str | Path | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Bias:
     """Does the label depend on protected words? Independent and dependent come with proof.
 
@@ -236,6 +238,7 @@ def bias(
         seconds=seconds,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     return judged(replace(plain, exclude=guarded(plain, protected)), self_check)
 

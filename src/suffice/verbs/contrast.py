@@ -24,6 +24,7 @@ from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
 from suffice.verbs.engines import OnProgress, answering, run_flip_search
@@ -60,6 +61,7 @@ def contrast(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Contrast:
     """The cheapest set of words whose change flips the label, with the flip.
 
@@ -76,6 +78,7 @@ def contrast(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
         more={} if towards is None else {"towards": plain_label(towards)},
     )
     return contrasted(question, on_progress, self_check)

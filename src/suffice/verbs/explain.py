@@ -16,6 +16,7 @@ from suffice.optimise.published.hs import hitting_sets
 from suffice.optimise.published.msa import maximum_universal_subset
 from suffice.optimise.word_tree import Outcome, WordTreeSearch
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
 from suffice.verbs.engines import OnProgress, answering, run_flip_search, run_search, task
@@ -49,6 +50,7 @@ def explain(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Explanation:
     """The cheapest set of words that decides the label whatever the allowed changes of the others,
     with proof.
@@ -75,6 +77,9 @@ def explain(
     Black boxes only: `max_queries` limits how many texts are asked, `cache` is a file that keeps
     the answers, and with a `confidence` such as 0.99 a set that cannot be proved in time may come
     back as "tested".
+
+    `settings` are the tuned numbers of search and verification, for those who measure; they never
+    change what is true.
     """
     question = Question(
         classifier,
@@ -92,6 +97,7 @@ def explain(
         confidence=confidence,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     return explained(question, expected, on_progress, self_check)
 

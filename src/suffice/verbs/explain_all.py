@@ -15,6 +15,7 @@ from suffice.model.network import Bools
 from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answering import Every, every_of, every_set, finished
 from suffice.verbs.black_box import explaining
 from suffice.verbs.engines import OnProgress, engine_for, single_threaded
@@ -38,6 +39,7 @@ def explain_all(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Explanations:
     """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one
     answer.
@@ -57,6 +59,7 @@ def explain_all(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     return all_explained(question, on_progress, self_check)
 

@@ -10,6 +10,7 @@ from suffice import work
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
 from suffice.verbs.black_box import sufficiency
@@ -32,6 +33,7 @@ def is_robust(
     max_queries: int | None = None,
     cache: str | Path | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Verdict:
     """Do these words (or positions) suffice? Proved, Refuted with a witness, or Unknown with a
     reason.
@@ -51,6 +53,7 @@ def is_robust(
         seconds=seconds,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     with answering():
         started = time.monotonic()

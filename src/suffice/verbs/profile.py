@@ -22,6 +22,7 @@ from suffice.model.text import Text
 from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT
 from suffice.verbs.black_box import explaining
@@ -216,6 +217,7 @@ def profile(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Profile:
     """The explanation at each of several sizes of the sets: `profile(clf, text, sf.KNNBox, [5, 10,
     15, 25])`.
@@ -242,6 +244,7 @@ def profile(
             seconds=seconds,
             seed=seed,
             max_queries=max_queries,
+            settings=settings,
             cache=None
             if isinstance(classifier, BlackBox)
             else cache,  # all steps share that of a black box

@@ -42,7 +42,8 @@ class _HittingSetSearch:
         self.task = task
         self.oracle = oracle
         self.sparse = sparse
-        self.attacker, self.rng = Attacker.of(task.problem), np.random.default_rng(task.seed)
+        self.attacker = Attacker.of(task.problem)
+        self.rng = np.random.default_rng(task.seed)
         self.stats = {"queries": 0, "nodes": 0}
         self.best: Best = None
         self.lower = task.costs.of(task.include)

@@ -91,7 +91,9 @@ class NetworkBounds:
     """Lower bounds of linear forms of the network around one text and one label."""
 
     def __init__(self, steps: tuple[Step, ...], label: int, sets: Sets, limit: Limit) -> None:
-        self.steps, self.limit, self.step_tables = steps, limit, (tables := step_tables(steps))
+        self.steps = steps
+        self.limit = limit
+        self.step_tables = (tables := step_tables(steps))
         self.max_groups = tables.max_groups
         self.error_rate = tables.error_rate
         self.signed_weights = tables.signed_weights

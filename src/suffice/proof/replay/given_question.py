@@ -1,5 +1,7 @@
 """The question of a certificate about a black box, written out by the checker itself, and what a
 person wants of it.
+
+Method: texts run again (theory, sections 12 and 13).
 """
 
 from __future__ import annotations

@@ -219,7 +219,9 @@ class OptionTable:
     def __init__(
         self, ensemble: TreeEnsemble, allowed: Sequence[Sequence[int]], axes: Sequence[int]
     ) -> None:
-        self.ensemble, self.lattice, self.axes = ensemble, ensemble.lattice, tuple(axes)
+        self.ensemble = ensemble
+        self.lattice = ensemble.lattice
+        self.axes = tuple(axes)
         self.allowed = [np.array(choices, dtype=np.int64) for choices in allowed]
         self.flat_cache: dict[tuple[int, tuple[int, ...]], Floats] = {}
 

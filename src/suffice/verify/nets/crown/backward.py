@@ -21,6 +21,7 @@ from suffice.verify.nets.crown.relaxation import IntermediateBounds, Signs
 from suffice.verify.nets.crown.relu_planes import PlaneOffsets, PlanesTaken, ReluPlanes
 from suffice.verify.nets.input_sets import Free, InputSets, Restorations
 from suffice.verify.proof_tree import PlaneShares
+from suffice.verify.tolerances import PLANE_ROUNDING_FACTOR
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +264,7 @@ def _left_to_lines(
     absolute = absolute.copy()
     units, replaced = replaced_units(batch.planes, planes_taken.coefficients)
     coefficients[:, units] -= replaced
-    absolute[:, units] -= 2 * replaced
+    absolute[:, units] -= (PLANE_ROUNDING_FACTOR - 1) * replaced
     return coefficients, absolute
 
 
