@@ -89,6 +89,10 @@ def of_dense_networks() -> Iterator[Fixture]:
         )
     )
     yield fixture("one layer, boxes", sf.explain, one, drawn(1, 8), perturbation=sf.KNNBox(6))
+    for classes in (2, 3):
+        hard = partial(make_classifier, 33, 8, 3, (24,), classes, 30)
+        boxes = sf.KNNBox(5)
+        yield fixture(f"hard, {classes}", sf.explain, hard, drawn(33, 8), perturbation=boxes)
     yield fixture("two layers, boxes", sf.explain, two, drawn(1, 6), perturbation=sf.KNNBox(6))
     three_words = drawn(1, 5)
     sets = {

@@ -1,44 +1,44 @@
-"""Slow-downs that are planted: each changes no answer that is proved, but the work that it takes."""
+"""Slow-downs that are planted: none changes what is true, each makes some questions take more work.
+
+Where a mechanism has settings, they switch it off; else a function of it is replaced.
+"""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from types import ModuleType
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from suffice.verbs import engines
+from suffice.settings import DEFAULT, Settings
+from suffice.verbs.question import Question
 from suffice.verify.nets import attack
-from suffice.verify.nets.branch import evaluate, unit_branching
-from suffice.verify.nets.crown import refine_intermediate
+from suffice.verify.nets.branch import unit_branching
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def rewritten(module: ModuleType, function: str, old: str, new: str) -> Plant:
-    """A function of a module with something else in the place of a number in its source."""
+def with_settings(settings: Settings) -> Plant:
+    """Other settings, for every question."""
+    made = Question.__init__
 
-    def plant(patch: pytest.MonkeyPatch) -> None:
-        source = inspect.getsource(getattr(module, function))
-        assert source.count(old) == 1, f"{function} has no {old!r} any more: plant it elsewhere"
-        made: dict[str, Any] = {}
-        exec(compile(source.replace(old, new), module.__file__ or "", "exec"), vars(module), made)
-        patch.setattr(module, function, made[function])
+    def make(self: Question, *more: Any, **given: Any) -> None:
+        made(self, *more, **{**given, "settings": settings})
 
-    return plant
+    return lambda patch: patch.setattr(Question, "__init__", make)
 
 
 def no_attacks(patch: pytest.MonkeyPatch) -> None:
     """Attacks stay at the text itself."""
 
-    def stay(self: Any, free: Any, *more: Any, **given: Any) -> attack.AttackResult:
-        points = np.repeat(self.problem.center[None], len(free), axis=0)
+    def stay(problem: Any, free: Any, *more: Any, **given: Any) -> attack.AttackResult:
+        points = np.repeat(problem.center[None], len(free), axis=0)
         return attack.AttackResult(np.full(len(free), np.inf), points)
 
-    patch.setattr(attack.Attacker, "attack", stay)
+    patch.setattr(attack, "vertex_descent", stay)
+    patch.setattr(attack, "pgd", stay)
 
 
 def no_descent(patch: pytest.MonkeyPatch) -> None:
@@ -55,27 +55,19 @@ def no_bounds_of_parents(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(unit_branching, "shared_step_bounds", lambda *_: None)
 
 
-def no_known_oracle(patch: pytest.MonkeyPatch) -> None:
-    """What the bounds of a problem have learnt is forgotten from one search to the next."""
-    patch.setattr(engines, "oracle_for", engines.oracle_for.__wrapped__)
+def _branching(**changed: Any) -> Plant:
+    return with_settings(replace(DEFAULT, branching=replace(DEFAULT.branching, **changed)))
 
 
-def no_ascent(patch: pytest.MonkeyPatch) -> None:
-    """Slopes and multipliers stay as they are at first."""
-
-    def stay(prepared: Any, batch: Any, dual: Any, backward: Any, *more: Any, **given: Any) -> Any:
-        return backward, dual
-
-    for module in (unit_branching, refine_intermediate):
-        patch.setattr(module, "dual_ascent", stay)
-
-
-SLOWDOWNS: dict[str, Plant] = {
-    "gap weight 0": rewritten(evaluate, "_split_scores", "9 * gaps", "0 * gaps"),
-    "gap added 0": rewritten(evaluate, "_split_scores", "0.1 * gaps", "0 * gaps"),
-    "no attacks": no_attacks,
-    "no descent": no_descent,
-    "no bounds of parents": no_bounds_of_parents,
-    "no known oracle": no_known_oracle,
-    "no ascent": no_ascent,
+# By name: what is planted, and a question (or several) of `questions.py` that takes more work then.
+SLOWDOWNS: dict[str, tuple[Plant, str]] = {
+    "gap weight 0": (_branching(gap_weight=0.0), "mixed, boxes"),
+    "gap share 0": (_branching(gap_share=0.0), "hard, "),
+    "attacks stay where they are": (no_attacks, "contrast, long"),
+    "attacks end where they start": (no_descent, "long, two at once"),
+    "bounds are not kept": (no_bounds_of_parents, "one layer, boxes"),
+    "no slope ascent": (
+        with_settings(replace(DEFAULT, ascent=replace(DEFAULT.ascent, iterations=(0, 0)))),
+        "two layers, boxes",
+    ),
 }
