@@ -26,17 +26,10 @@ from functools import cached_property
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import RESOURCES, Majorants
+from suffice.verify import tolerances
 from suffice.verify.text.norm_form import TextInstance, cheapest_text, negated
 from suffice.verify.text.viterbi import transition_costs
-
-MOST_ADDITIONS = 1_000_000_000  # additions for all intervals of one majorant
-MOST_COSTS = 1_000  # different costs of the dynamic program
-RECENT_SETS = 8  # last sets seen that choose the word to split on
-FIXING_SHARES = (
-    1.0,
-    0.5,
-    0.0,
-)  # words are fixed whose change lifts the form by more than this share of the last rise
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +309,10 @@ class MajorantGenerator:
     those before.
     """
 
-    def __init__(self, instance: TextInstance, constraints: SetConstraints) -> None:
+    def __init__(
+        self, instance: TextInstance, constraints: SetConstraints, settings: Majorants
+    ) -> None:
+        self.settings = settings
         self.lattice = instance.lattice
         self.constraints = constraints
         self.full_instance = instance
@@ -390,7 +386,7 @@ class MajorantGenerator:
         """A word that about half of the last sets hold, or on which a line loses."""
         sets = [
             np.isin(np.arange(self.lattice.word_count), stops)
-            for stops in self.seen_stops[-RECENT_SETS:]
+            for stops in self.seen_stops[-self.settings.recent_sets :]
         ]
         frequency = np.mean(sets, axis=0) if sets else np.zeros(self.lattice.word_count)
         free = (
@@ -404,12 +400,13 @@ class MajorantGenerator:
         lost = np.asarray(
             abs(self.lattice.option_counts[self.lattice.first]) @ self.line_gaps
         ).ravel()
-        score = 0.5 - np.abs(frequency - 0.5) + 0.1 * lost / (lost.max() + 1e-30)
+        relative_loss = lost / (lost.max() + tolerances.TINY)
+        score = 0.5 - np.abs(frequency - 0.5) + self.settings.loss_weight * relative_loss
         return int(np.where(free, score, -1.0).argmax())
 
     def _restricted(self, constraints: SetConstraints) -> MajorantGenerator:
         """The same majorants for fewer sets."""
-        restricted = MajorantGenerator(self.full_instance, constraints)
+        restricted = MajorantGenerator(self.full_instance, constraints, self.settings)
         must = {*np.flatnonzero(constraints.include & ~self.fixed_words).tolist()}
         restricted.majorants = list(self.majorants)
         restricted.expansion_counts = self.expansion_counts
@@ -498,7 +495,7 @@ class MajorantGenerator:
             else self.expansion_counts
         )
         self._new_majorant(np.zeros(self.lattice.word_count, dtype=bool), counts)
-        for share in FIXING_SHARES:
+        for share in self.settings.fixing_shares:
             self._new_majorant(
                 costly_to_change(
                     self.instance, self.worst_choices, self.last_set, share * self.last_rise
@@ -561,12 +558,14 @@ def is_affordable(instance: TextInstance, costs: Sequence[int]) -> bool:
     costs are few.
     """
     lattice = instance.lattice
-    if not lattice.pairs or instance.at_most is not None or sum(costs) > MOST_COSTS:
+    if not lattice.pairs or instance.at_most is not None or sum(costs) > RESOURCES.majorant_costs:
         return False
     sizes = np.diff(lattice.offsets)
     vanish = np.logical_or.reduceat(lattice.empty, lattice.first)
     partners = lattice.first if vanish.any() else np.concatenate([[0], sizes[:-1]])
-    return float((np.arange(lattice.word_count) * partners * sizes).sum()) <= MOST_ADDITIONS
+    return (
+        float((np.arange(lattice.word_count) * partners * sizes).sum()) <= RESOURCES.majorant_work
+    )
 
 
 def initially_empty(instance: TextInstance) -> Bools:
