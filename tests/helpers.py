@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pytest
 
 import suffice as sf
 from suffice.corpus.batch import explained_rows
@@ -13,6 +15,13 @@ from suffice.corpus.running import Run
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.sets.perturbations import Perturbation
+
+
+def tuned(monkeypatch: pytest.MonkeyPatch, group: Any, **numbers: Any) -> None:
+    """Other numbers in a group of the default settings, or in RESOURCES, for the time of a test."""
+    assert numbers.keys() <= vars(group).keys()
+    for name, number in numbers.items():
+        monkeypatch.setitem(vars(group), name, number)
 
 
 def make_classifier(

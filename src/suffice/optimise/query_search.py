@@ -189,7 +189,7 @@ class QuerySearch:
         return self._ask_changes(change for words in sets for change in self.session.changes(words))
 
     def _ask_changes(self, changes: Iterator[Change]) -> ObservedFlip | None:
-        size = self.limits.few_texts
+        size = max(1, self.limits.few_texts)
         while part := list(islice(changes, size)):
             size = min(2 * size, RESOURCES.most_texts)
             margins = self.session.margins(part)
