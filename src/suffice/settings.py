@@ -54,11 +54,8 @@ class NormForm:
     """
     counted_changes: int = 8
     """Changes that are counted exactly on a path of neighbours; beyond them a multiplier is paid,
-    which may leave a gap. Counting multiplies the time and memory of a path. [changes; never swept]
-    """
-    trellis_changes: int = 24
-    """The same on a trellis, where a path takes less; a larger limit is left out of the bound.
-    [changes; never swept]
+    which may leave a gap. Counting multiplies the time and memory of a path; on a trellis, whose
+    edges are explicit, three times as many are. [changes; never swept]
     """
 
 
@@ -75,15 +72,13 @@ class Cuts:
     take a shortest path each. [times S of the text; never swept]
     """
     dual_rounds: int = 12
-    """Steps of the search for a cut's weights, along a ray or by subgradients. Deeper cuts against
-    time. [shortest paths; never swept]
+    """Steps of the search for a cut's weights, along a ray or by subgradients, and for a failing
+    text with known features. Deeper cuts against time. [shortest paths; never swept]
     """
-    target_share: float = 0.9
-    """The steps end once a cut is violated by this. [share of the most it can be; never swept]
-    """
-    feature_rounds: int = 4
-    """Rounds that look for a failing text with known features in the place of one without.
-    [rounds; never swept]
+    nearly_all: float = 0.9
+    """Of what is possible, enough: a cut that is violated by this share of the most it can be; and
+    words that together lower the form by this share of the text's own, for one counting cut.
+    Higher: deeper cuts, and counting cuts that hold more often. [share; never swept]
     """
     quick_splits: int = 4
     """Splits spent on one cut or one quick question; a question left open costs another candidate.
@@ -95,18 +90,6 @@ class Cuts:
     shrink_tries: int = 24
     """Words put back one by one after the bisection that makes a failing text small. Sparser texts
     give better cuts. [words; never swept]
-    """
-    similar_share: float = 0.95
-    """Words that together lower the form by this are tried in one counting cut. Higher: fewer cuts
-    that hold more often. [share of the text's own form; never swept]
-    """
-    greedy_steps: int = 16
-    """Steps from no word to a first sufficient set; each adds more words than the last. [steps;
-    never swept]
-    """
-    greedy_share: float = 0.02
-    """Words added at a time where a set seems sufficient and its proof is hard. [share of the
-    text; never swept]
     """
     grow_every: int = 4
     """So many flips apart a sufficient set is grown, for an upper bound and for cuts. [flips; never
@@ -127,9 +110,6 @@ class Cuts:
     lp_idle_rounds: int = 20
     """Rounds without a rise, after which it ends. [linear programs; never swept]
     """
-    lp_rise: float = 0.02
-    """What counts as a rise. [units of cost; never swept]
-    """
     rounding: tuple[float, ...] = (0.5, 0.35, 0.65, 0.2, 0.8)
     """Fractions above which words are held, one after the other, to find a failing text.
     [fractions; never swept]
@@ -140,7 +120,6 @@ class Cuts:
     cuts_per_round: int = 5
     """Cuts that are enough for a round, and random sets where there are none. [cuts; never swept]
     """
-    random_sets: int = 6
 
 
 @dataclass(frozen=True)
@@ -151,22 +130,12 @@ class Majorants:
     """A majorant each that leaves words fixed whose change lifts the form by more than this. More
     of them mix tighter. [shares of the last rise; never swept]
     """
-    single_rounds: int = 4
-    """Majorants one by one, before they are mixed. [rounds; never swept]
-    """
-    mix_rounds: int = 6
-    """Mixes of all majorants for sets below a cost, before these are split on a word. [rounds;
-    never swept]
+    rounds: int = 6
+    """Majorants one by one, before they are mixed; and mixes for sets below a cost, before these
+    are split on a word. [rounds; never swept]
     """
     most_splits: int = 30
     """Splits of the sets for one more unit of the bound. [splits; never swept]
-    """
-    recent_sets: int = 8
-    """Last sets that choose the word to split on. [sets; never swept]
-    """
-    loss_weight: float = 0.1
-    """In the choice of that word, what a line loses on it, against how nearly half of the sets hold
-    it. [weight; never swept]
     """
 
 
@@ -177,22 +146,16 @@ class Queries:
     """
 
     few_texts: int = 64
-    """So many texts are all asked, without attacks or tables; and changes of a first batch, which
-    doubles. Few while a flip may be near. [texts; never swept]
+    """So many texts are all asked, without attacks or tables; fewer draws say nothing; and a first
+    batch of changes is as large, which doubles: few while a flip may be near. [texts; never swept]
     """
-    full_share: float = 0.8
-    """Of what may still be asked: a set of texts that takes no more is asked to the end. Decides
-    between a proof and a test. [share; never swept]
-    """
-    part_share: float = 0.5
-    """The same for one more size of changes, and for a test. [share; never swept]
+    budget_share: float = 0.5
+    """Of what may still be asked: what asking a set of texts to the end, one more size of changes,
+    or a test may take. [share; never swept]
     """
     wanted_share: float = 0.998
     """What a test should vouch for. Texts against the strength of "tested". [share of the allowed
     texts; never swept]
-    """
-    fewest_draws: int = 50
-    """Texts below which a test says nothing. [texts; never swept]
     """
     idle_steps: int = 2
     """Steps of a greedy attack without progress, after which it ends. [steps; never swept]
@@ -220,8 +183,9 @@ class RestorationSearch:
     """
 
     rounds: int = 16
-    """Rounds that strengthen an attack, each against one more set of words that undoes it. Attacks
-    harder to undo against time. [rounds; never swept]
+    """Rounds that strengthen an attack, each against one more set of words that undoes it; and,
+    over maxima, swaps in a row that may not help, where words swapped so rest for a third of it.
+    Attacks harder to undo against time. [rounds; never swept]
     """
     steps: int = 6
     """Gradient steps against all of these sets. [steps; never swept]
@@ -256,15 +220,8 @@ class RestorationSearch:
     proved takes no more subproblems. Gives hopeless proofs up early. [subproblems; never swept]
     """
     swaps: int = 64
-    """Swaps of words that are put back for others. [swaps; never swept]
-    """
-    swap_candidates: int = 48
-    """Words of either side that are tried in pairs; a swap takes the square of it in margins.
-    [words; never swept]
-    """
-    swap_patience: int = 16
-    """Swaps in a row that may not help, over maxima; words swapped so rest for a third of it.
-    [swaps; never swept]
+    """Swaps of words that are put back for others, and words of either side that are tried in
+    pairs: a swap takes the square of it in margins. [swaps; never swept]
     """
 
 
@@ -277,12 +234,9 @@ class WordTree:
     """
     attacks: int = 6
     """Fresh attacks at a node, and rounds of attacks before it is split: a third of them plain, the
-    others strengthened. Half as many are handed down. Proofs at a node against splitting it.
-    [attacks; never swept]
-    """
-    margin_rounds: int = 3
-    """Rounds of nodes in which doubtful attacks are strengthened in their margin. [rounds;
-    benchmarks/RESULTS.md, imdb-fc100: in all rounds one text took longer]
+    others strengthened. Half as many are handed down, and in so many rounds of nodes doubtful
+    attacks are strengthened in their margin. Proofs at a node against splitting it. [attacks; never
+    swept]
     """
     large_subproblem: int = 10**8
     """Multiplications from which a subproblem is large: lower bounds come before better attacks
@@ -293,11 +247,9 @@ class WordTree:
     """With large subproblems, nodes are split unexamined while so many of the words looked at were
     necessary. [share; never swept]
     """
-    strengthen_units: int = 64
-    """Units of the first layer above which strengthening an attack pays. [units; never swept]
-    """
-    strengthen_words: int = 100
-    """Or words. [words; never swept]
+    strengthen_from: tuple[int, int] = (64, 100)
+    """Units of the first layer, or words, above which strengthening an attack pays. [units, words;
+    never swept]
     """
     probe_subproblems: tuple[int, int, int] = (120, 400, 5_000)
     """Subproblems of a first complete look at a candidate; the most later where they are large, and
@@ -345,25 +297,20 @@ class Answers:
     restarts: int = 4
     """Random starts of an attack for one candidate or one word. [starts; never swept]
     """
-    sparse_rounds: int = 4
-    """Rounds that put words of an example back, and of a typed one as many times three. [rounds;
+    sparse_rounds: int = 12
+    """Rounds that make an example sparse, or lead from one to another that can be typed. [rounds;
     never swept]
     """
-    typed_rounds: int = 12
     exchange_subproblems: int = 2_000
     """Subproblems for a preferred set that quick looks leave open, where a stop word would go.
     [subproblems; never swept]
     """
-    fewest_subproblems: int = 32
     vain_tries: int = 3
     """Such sets left open after which no more are looked at. [sets; never swept]
     """
     look_passes: int = 40
     """What a quick look at a set takes, to know how many a search can afford. [forward passes;
     never swept]
-    """
-    handed_attacks: int = 64
-    """Counterexamples handed from one step of a profile to the next. [counterexamples; never swept]
     """
 
 
@@ -395,8 +342,6 @@ class Resources:
     """Additions of one majorant's table of intervals. [additions]"""
     most_nodes: int = 20_000
     """Nodes of one proof, or splits of one question about a text. [nodes]"""
-    refuted_sets: int = 24
-    """Refuted sets kept at a node. [sets]"""
     solver_seconds: float = 0.02
     """The least that a solver is given. [s]"""
     look_seconds: float = 0.4

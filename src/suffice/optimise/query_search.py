@@ -351,7 +351,8 @@ class QuerySearch:
     def _fits_budget(self, free: Sequence[int]) -> bool:
         """Whether all texts fit into what is left, as far as one can tell."""
         return (
-            self.session.text_count(free) <= self.limits.full_share * self.session.meter.remaining()
+            self.session.text_count(free)
+            <= self.limits.budget_share * self.session.meter.remaining()
         )
 
     # --- what cannot be exhausted ---
@@ -363,7 +364,7 @@ class QuerySearch:
         free = self.free(held)
         for size in range(1, self._most_changes(self.session.movable & ~held) + 1):
             more = self.session.text_count(free, size) - self.session.text_count(free, size - 1)
-            if more > self.limits.part_share * self.session.meter.remaining():
+            if more > self.limits.budget_share * self.session.meter.remaining():
                 return None
             flip = self._ask_sets(
                 words for words in combinations(free, size) if not self._was_asked(words)
@@ -383,8 +384,8 @@ class QuerySearch:
         self.tests += 1
         error = (1.0 - self.confidence) / 2.0**self.tests
         count = math.ceil(math.log(error) / math.log(self.limits.wanted_share))
-        count = min(count, int(self.session.meter.remaining() * self.limits.part_share))
-        if count < self.limits.fewest_draws:
+        count = min(count, int(self.session.meter.remaining() * self.limits.budget_share))
+        if count < self.limits.few_texts:
             return None
         blackbox = self.session.blackbox
         text = self.session.text

@@ -309,7 +309,7 @@ class RestorationProver:
         As far as swaps find them, from the first words of an order that helps.
         """
         problem = self.prepared.problem
-        patience = 0 if self.prepared.pooled is None else self.settings.swap_patience
+        patience = 0 if self.prepared.pooled is None else self.settings.rounds
         swaps = SwapSearch(
             problem, text, rival, self._first_affordable(order, budget), self.costs.units, budget
         )
@@ -531,7 +531,7 @@ class SwapSearch:
         """The words after which the margin is highest, once they are back (sign 1) or no longer
         back (-1).
         """
-        most = min(self.settings.swap_candidates, int((MAX_CHUNK_NUMBERS / len(self.z)) ** 0.5))
+        most = min(self.settings.swaps, int((MAX_CHUNK_NUMBERS / len(self.z)) ** 0.5))
         if len(words) <= most:
             return words
         return words[

@@ -31,7 +31,7 @@ from suffice.optimise.oracle_cache import OracleCache
 from suffice.optimise.restoration import Attack, Restoration, RestorationProver
 from suffice.optimise.task import Best, Task
 from suffice.sets.regions import Ball, Box, Hull, Region
-from suffice.settings import RESOURCES, WordTree
+from suffice.settings import WordTree
 from suffice.verify.contract import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
 from suffice.verify.nets.attack import undo_excess_changes
 from suffice.verify.nets.bounds_oracle import BoundsOracle
@@ -253,7 +253,7 @@ class WordTreeSearch:
         )
         out = Node(node.held, node.out | is_word, node.lower, node.attacks)
         for child in (held, out):
-            child.refuted = node.refuted[-RESOURCES.refuted_sets :]
+            child.refuted = node.refuted
             if not self._close_by_known(child):
                 self.frontier.push(child)
         held.necessary_fixed = node.necessary_fixed
@@ -482,9 +482,9 @@ class WordTreeSearch:
         """Another attack to try, made for being hard to undo; where any text within the sets is
         one.
         """
+        units, words = self.settings.strengthen_from
         large = (
-            len(self.problem.network.steps[0].bias) > self.settings.strengthen_units
-            or self.problem.features.sum() > self.settings.strengthen_words
+            len(self.problem.network.steps[0].bias) > units or self.problem.features.sum() > words
         )
         if self._is_continuous and large:
             free = self.problem.features & ~node.held
@@ -494,7 +494,7 @@ class WordTreeSearch:
                 node.open_words,
                 free,
                 wanted_cost,
-                node.refuted[-RESOURCES.refuted_sets :],
+                node.refuted,
             )
             node.attacks = (
                 *(self._flipping([start]) if self._is_allowed(start) else ()),
@@ -508,7 +508,7 @@ class WordTreeSearch:
         if (
             node.candidate is not None
             or not self._is_continuous
-            or self.cache.rounds > self.settings.margin_rounds
+            or self.cache.rounds > self.settings.attacks // 2
         ):
             return False
         attacks = node.attacks

@@ -233,8 +233,8 @@ class Preference:
         # where lines around windows bound a subproblem, it goes twice as far
         most = most if self.oracle.max_of_sums is None else most // 2
         if not quick:
-            affordable = self.question.settings.word_tree.large_subproblem // work
-            most = min(most, max(self.settings.fewest_subproblems, affordable))
+            tree = self.question.settings.word_tree
+            most = min(most, max(tree.probe_subproblems[0], tree.large_subproblem // work))
         return Budget(max(self.budget.seconds_left, 0.0), most)
 
 

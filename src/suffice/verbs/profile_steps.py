@@ -84,12 +84,11 @@ def interrupted(result: Explanation) -> bool:
 
 
 def _facts_of(step: int, search: WordTreeSearch, root: Node) -> _StepFacts:
-    settings = search.task.settings.answers
     best = search.cache.best
     robust = {} if best is None else {step: best[0]}
     sparse = sorted(search.cache.store.attacks, key=lambda witness: len(witness.positions))
     return _StepFacts(
-        sparse[: settings.handed_attacks],
+        sparse,
         list(_perturbed_texts(root))[: search.settings.attacks],
         robust,
     )

@@ -154,7 +154,7 @@ class _Look:
         more.
         """
         lead = float(self.lead(chosen[None])[0])
-        for _ in range(self.problem.settings.answers.typed_rounds):
+        for _ in range(self.problem.settings.answers.sparse_rounds):
             if lead < 0:
                 return chosen
             trials = self._neighbours(chosen)

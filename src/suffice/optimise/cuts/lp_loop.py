@@ -43,7 +43,7 @@ def raise_by_lp(search: CutPool) -> None:
         point = solution
         bound = float(point @ search.separator.costs)
         idle_rounds, last_bound = (
-            (0, bound) if bound > last_bound + settings.lp_rise else (idle_rounds + 1, last_bound)
+            (0, bound) if bound > last_bound + tolerances.SOLVER else (idle_rounds + 1, last_bound)
         )
         search.lower = max(search.lower, math.ceil(bound - tolerances.SOLVER * max(1.0, bound)))
         if search.gap_closed():
@@ -74,7 +74,7 @@ def _separated(
         cuts += search.separator.separating(rounded, refuted.chosen, point)
         if len(cuts) >= settings.cuts_per_round:
             return cuts
-    for _ in range(0 if cuts else settings.random_sets):
+    for _ in range(0 if cuts else settings.cuts_per_round):
         cuts += _cuts_of_set(search, point, rng.random(len(point)) < point, failing)
     return cuts
 

@@ -30,7 +30,7 @@ def raise_by_majorants(search: CutPool) -> None:
     }
     minorant_sets: dict[int, list[int]] = {}
     seemingly_sufficient: list[int] = []
-    for _ in range(settings.single_rounds):
+    for _ in range(settings.rounds):
         for rival, generator in generators.items():
             mix, words = generator.add_majorant(search.upper)
             if mix.lower > search.lower:
@@ -75,7 +75,7 @@ def _mixes_below(
     """Ceilings for all sets that cost less than this; None where they are not found, or a set is
     enough.
     """
-    for _ in range(generator.settings.mix_rounds):
+    for _ in range(generator.settings.rounds):
         search.checked_budget()
         mix, words = generator.best_mix(below)
         if words is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -174,11 +175,12 @@ class CutPool(QuerySearch):
             self.record_proof(held, proof)
 
     def grow_sufficient(self, held: int) -> None:
-        """Add the words that harm most until the worst case holds, and is proved so without
-        trouble.
+        """Add the words that harm most, more of them each time, until the worst case holds and is
+        quickly proved so.
         """
         last_refuted: SetRefuted | None = None
-        for step in range(self.settings.greedy_steps):
+        for step in count():
+            before = held
             if self.best is not None and mask_cost(held, self.costs) >= mask_cost(
                 self.best, self.costs
             ):
@@ -194,9 +196,9 @@ class CutPool(QuerySearch):
             elif last_refuted is None:
                 return
             else:  # a few more, and the proof is easy
-                share = self.settings.greedy_share
-                more = 1 + int(share * len(self.costs))
-                held |= mask_of(self._ranked(held, last_refuted)[:more])
+                held |= mask_of(self._ranked(held, last_refuted)[: step * step])
+            if held == before:
+                return
 
     def _ranked(self, held: int, refuted: SetRefuted) -> list[int]:
         """The words that may still be held, those first that harm most for what they cost."""

@@ -27,7 +27,6 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.settings import RESOURCES, Majorants
-from suffice.verify import tolerances
 from suffice.verify.text.norm_form import TextInstance, cheapest_text, negated
 from suffice.verify.text.viterbi import transition_costs
 
@@ -40,7 +39,6 @@ class LinearMajorant:
     prices: Floats
     norm_slope: float  # of S, where the root is bounded by a tangent
     direction: Floats  # (features,) the direction u, where it is bounded by that
-    feature_constants: Floats  # (features,) what the constant has of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +74,8 @@ def upper_line(instance: TextInstance, counts: Floats) -> LinearMajorant:
     grid, inside = instance.full_ranges.grid()
     terms = np.where(inside, _feature_terms(instance, norm_slope, direction, grid.T).T, -np.inf)
     prices = _tightest_slopes(terms, grid, inside, counts)
-    feature_constants = (terms - prices[:, None] * grid).max(1)
-    return LinearMajorant(
-        constant + float(feature_constants.sum()), prices, norm_slope, direction, feature_constants
-    )
+    constant += float((terms - prices[:, None] * grid).max(1).sum())
+    return LinearMajorant(constant, prices, norm_slope, direction)
 
 
 def _feature_terms(
@@ -96,9 +92,7 @@ def _feature_terms(
 def lower_line(instance: TextInstance, counts: Floats) -> LinearMajorant:
     """A minorant of the form."""
     found = upper_line(negated(instance), counts)
-    return LinearMajorant(
-        -found.constant, -found.prices, -found.norm_slope, found.direction, -found.feature_constants
-    )
+    return LinearMajorant(-found.constant, -found.prices, -found.norm_slope, found.direction)
 
 
 def _tightest_slopes(terms: Floats, grid: Floats, inside: Bools, counts: Floats) -> Floats:
@@ -331,8 +325,6 @@ class MajorantGenerator:
         self.majorants: list[Majorant] = []
         self.last_set = np.zeros(self.lattice.word_count, dtype=bool)
         self.worst_choices = self.lattice.first
-        # what the last line lost on each feature
-        self.line_gaps = np.zeros(len(self.expansion_counts))
         self.seen_stops: list[list[int]] = []  # the stops of sets that seemed to be enough
         self.worst_counts: list[Floats] = []  # what the worst text of each of these counts
 
@@ -383,11 +375,8 @@ class MajorantGenerator:
         )
 
     def _most_undecided(self) -> int | None:
-        """A word that about half of the last sets hold, or on which a line loses."""
-        sets = [
-            np.isin(np.arange(self.lattice.word_count), stops)
-            for stops in self.seen_stops[-self.settings.recent_sets :]
-        ]
+        """A word that about half of the sets hold that were seen."""
+        sets = [np.isin(np.arange(self.lattice.word_count), stops) for stops in self.seen_stops]
         frequency = np.mean(sets, axis=0) if sets else np.zeros(self.lattice.word_count)
         free = (
             ~self.fixed_words
@@ -397,11 +386,7 @@ class MajorantGenerator:
         )
         if not free.any():
             return None
-        lost = np.asarray(
-            abs(self.lattice.option_counts[self.lattice.first]) @ self.line_gaps
-        ).ravel()
-        relative_loss = lost / (lost.max() + tolerances.TINY)
-        score = 0.5 - np.abs(frequency - 0.5) + self.settings.loss_weight * relative_loss
+        score = 0.5 - np.abs(frequency - 0.5)
         return int(np.where(free, score, -1.0).argmax())
 
     def _restricted(self, constraints: SetConstraints) -> MajorantGenerator:
@@ -414,7 +399,6 @@ class MajorantGenerator:
         restricted.last_set = self.last_set
         restricted.worst_choices = self.worst_choices
         restricted.last_rise = self.last_rise
-        restricted.line_gaps = self.line_gaps
         for stops, counts in zip(self.seen_stops, self.worst_counts, strict=True):
             if must <= {*stops} and not constraints.exclude[stops].any():
                 restricted.seen_stops.append(stops)
@@ -475,12 +459,6 @@ class MajorantGenerator:
             best.values[best.first_cost] - best.values[: best.first_cost].max(initial=-np.inf)
         )
         self.worst_counts.append(self.lattice.counts(self.worst_choices))
-        line = majorant.line
-        self.line_gaps = (
-            line.feature_constants
-            + line.prices * self.worst_counts[-1]
-            - _feature_terms(self.instance, line.norm_slope, line.direction, self.worst_counts[-1])
-        )
         self.expansion_counts = (
             self.expansion_counts + (self.worst_counts[-1] - self.expansion_counts) / self.rounds
         )

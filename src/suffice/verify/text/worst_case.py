@@ -199,7 +199,7 @@ class WorstCase:
         best = refuted
         least_form = -instance.tolerance
         norm = self._norm(lattice.first)
-        for _ in range(self.settings.feature_rounds):
+        for _ in range(self.settings.dual_rounds):
             prices = instance.weight * feature_values + (
                 0.5 * instance.bias / norm * feature_values**2 if lattice.bag.norm == "l2" else 0.0
             )
@@ -207,11 +207,12 @@ class WorstCase:
                 lattice, np.zeros(len(lattice.word_of)), prices, instance.allowed
             )
             form = self.form_value(refuted.rival, chosen)
+            last_norm = norm
             norm = self._norm(chosen)
             if norm > 0.0 and form < least_form:
                 best = SetRefuted(refuted.rival, chosen)
                 least_form = form
-            if norm == 0.0:
+            if norm in (0.0, last_norm):  # no feature is left, or the next round would be the same
                 break
         return best
 

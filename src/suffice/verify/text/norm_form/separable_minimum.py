@@ -141,7 +141,8 @@ class ChangeMultiplier:
         instance = self.instance
         limit = self.instance.at_most
         cost = trellis.priced(prices, np.where(allowed, 0.0, np.inf))
-        counted = limit is not None and limit <= instance.settings.trellis_changes
+        # an explicit edge takes less than a pair of neighbours: three times as many are counted
+        counted = limit is not None and limit <= 3 * instance.settings.counted_changes
         limit = limit if counted else None
         value, chosen = trellis.shortest_path(
             cost, changing_edges(instance, trellis), limit, instance.exactly
