@@ -18,20 +18,6 @@ from suffice.optimise.task import Best, Task
 from suffice.verify.contract import Budget, Oracle, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.verify.nets.bounds_oracle import BoundsOracle
 
-FIRST_PROBE = (
-    120,
-    10**8,
-    # subproblems of a first complete probe of a candidate, or, if more, those of so many
-    # multiplications
-)
-PROBE_RANGE = (
-    400,
-    5_000,
-)  # the most of them in later rounds, where subproblems are large and where they are small
-# multiplications that one probe may take, so that a hopeless one ends in a few seconds
-PROBE_WORK = 2 * 10**9
-PROBE_GROWTH = 4  # factor of subproblems per probe from one round of nodes to the next
-
 
 class OracleCache:
     """The oracle of one task with its store. `lower` is a lower bound on the cost of explanations,
@@ -136,10 +122,12 @@ class OracleCache:
         """How many subproblems a complete look at a candidate may take: more where they are small,
         fewer at first.
         """
-        (least, most), work = PROBE_RANGE, self.oracle.prepared.subproblem_work
-        most = max(least, min(most, PROBE_WORK // work))
-        first = max(FIRST_PROBE[0], FIRST_PROBE[1] // work)
-        return int(min(most, first * PROBE_GROWTH ** (self.rounds - 1)))
+        settings = self.task.settings.word_tree
+        work = self.oracle.prepared.subproblem_work
+        first, least, most = settings.probe_subproblems
+        most = max(least, min(most, settings.probe_work // work))
+        first = max(first, settings.large_subproblem // work)
+        return int(min(most, first * settings.probe_growth ** (self.rounds - 1)))
 
     # --- what the answers say ---
 

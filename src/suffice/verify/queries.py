@@ -23,18 +23,9 @@ from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Change, Text, Writer
-from suffice.settings import DEFAULT, Settings
+from suffice.settings import DEFAULT, RESOURCES, Settings
 from suffice.verify.contract import Budget, Witness, winner
 
-# seconds that a run of texts should take between two looks at the clock
-SECONDS_BETWEEN_LOOKS = 0.4
-# texts between two looks
-FEWEST_TEXTS = 16
-MOST_TEXTS = 2048
-GUESSED_RATE, FASTEST_RATE = (
-    1000.0,
-    50_000.0,
-)  # texts per second where nothing is known yet, and what writing them allows
 NO_POINT = np.zeros((0, 0))  # a text is no point
 
 
@@ -74,7 +65,9 @@ class Meter:
     @property
     def rate(self) -> float:
         """Texts per second."""
-        return min(self.spent / self.seconds, FASTEST_RATE) if self.seconds else GUESSED_RATE
+        if not self.seconds:
+            return RESOURCES.guessed_rate
+        return min(self.spent / self.seconds, RESOURCES.fastest_rate)
 
     def remaining(self) -> float:
         """About how many texts may still be asked."""
@@ -96,11 +89,10 @@ class Meter:
     def next_batch(self) -> int:
         """How many texts may be asked before the next look at the clock."""
         self.check_time()
-        size = (
-            int(min(max(self.rate * SECONDS_BETWEEN_LOOKS, FEWEST_TEXTS), MOST_TEXTS))
-            if self.seconds
-            else FEWEST_TEXTS
-        )
+        size = RESOURCES.fewest_texts
+        if self.seconds:
+            wanted = int(self.rate * RESOURCES.look_seconds)
+            size = min(max(wanted, size), RESOURCES.most_texts)
         if self.max_queries is None:
             return size
         left = self.max_queries - self.total
@@ -132,14 +124,9 @@ class QuerySession:
         answers = self.blackbox.answers
         meter = self.meter
         single_changes = (((i, word),) for i, words in enumerate(self.options) for word in words)
-        room = (
-            FEWEST_TEXTS
-            if meter.max_queries is None
-            else meter.max_queries - meter.total - PROBES - 2
-        )
-        changed = [
-            self.write(change) for change in islice(single_changes, max(0, min(room, FEWEST_TEXTS)))
-        ]
+        most = RESOURCES.fewest_texts
+        room = most if meter.max_queries is None else meter.max_queries - meter.total - PROBES - 2
+        changed = [self.write(change) for change in islice(single_changes, max(0, min(room, most)))]
         before = answers.asked
         rows = answers.scores(
             [self.text.source] if answers.moves is not None else [self.text.source, *changed]

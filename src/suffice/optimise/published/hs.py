@@ -19,11 +19,10 @@ from suffice.errors import MissingExtra
 from suffice.model.network import Bools
 from suffice.optimise.task import Best, Task
 from suffice.optimise.word_tree import Outcome, treeless_outcome
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget, Oracle, Proved, Refuted, Witness
 from suffice.verify.exact import confirm
 from suffice.verify.nets.attack import Attacker
-
-SPARSE_TRIALS = 32  # random sets of free words per size in the sparse attack
 
 
 def hitting_sets(task: Task, oracle: Oracle, sparse: bool = True) -> Outcome:
@@ -109,10 +108,11 @@ def sparse_attack(
     best = witness
     while len(best.positions) > 1 and not (budget is not None and budget.exhausted):
         size = len(best.positions) - 1
-        free = np.zeros((SPARSE_TRIALS, len(attacker.problem.features)), dtype=bool)
+        trials = attacker.problem.settings.hitting_sets.sparse_trials
+        free = np.zeros((trials, len(attacker.problem.features)), dtype=bool)
         push = attacker.word_effects.min(0)[list(best.positions)]
         for row in free:
-            keys = rng.exponential(size=len(push)) / np.maximum(-push, 1e-12)
+            keys = rng.exponential(size=len(push)) / np.maximum(-push, tolerances.TIE)
             row[np.array(best.positions)[np.argsort(keys)[:size]]] = True
         attempt = attacker.attack(free, restarts=1, seed=int(rng.integers(2**31)))
         hits = np.flatnonzero(attempt.margin <= 0)
