@@ -60,7 +60,7 @@ def points_that_are_believed(
     self: Any, answers: Any, free: Any, index: Any, wide: Any, found: Any, items: Any
 ) -> None:
     """Points where bounds are attained count as flips without being run."""
-    points = wide.minimiser(found.inputs)[items][:: max(1, len(self.problem.rivals))]
+    points = wide.minimiser(found.input_coefficients)[items][:: max(1, len(self.problem.rivals))]
     for i, point in zip(index, points, strict=True):
         where = tuple(np.flatnonzero((point != self.problem.center).any(-1)).tolist())
         answers[i] = sf.Refuted(sf.Witness(point, where, self.problem.rivals[0], -1.0))

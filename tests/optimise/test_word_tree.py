@@ -349,7 +349,7 @@ def test_the_bounds_hold_wherever_the_search_is_interrupted(
 def test_nodes_that_a_first_look_leaves_in_doubt_are_looked_at_again(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask, doubted = OracleCache.ask, []
+    ask, undecided = OracleCache.ask, []
 
     def hesitant(self: OracleCache, held: Bools, effort: int) -> list[Verdict]:
         if effort < self.task.budget.subproblems:
@@ -359,18 +359,18 @@ def test_nodes_that_a_first_look_leaves_in_doubt_are_looked_at_again(
     push = Frontier.push
     monkeypatch.setattr(OracleCache, "ask", hesitant)
     monkeypatch.setattr(
-        Frontier, "push", lambda self, node: (doubted.append(node.doubted), push(self, node))[1]
+        Frontier, "push", lambda self, node: (undecided.append(node.undecided), push(self, node))[1]
     )
     for seed in range(40):
         case = Case(kind, 900 + seed, length=5, constrained=False)
         result = case.explain(self_check=True)
         assert "rejected" not in result.meta
         assert (result.status, result.cost) == ("optimal", case.best)
-    assert any(doubted)
+    assert any(undecided)
 
 
-def test_doubted_nodes_wait_for_all_others_of_their_bound() -> None:
-    nodes = {name: a_node("...", doubted=name.isupper()) for name in "AbCde"}
+def test_undecided_nodes_wait_for_all_others_of_their_bound() -> None:
+    nodes = {name: a_node("...", undecided=name.isupper()) for name in "AbCde"}
     nodes["d"].lower = nodes["e"].lower = 1
     frontier = Frontier(nodes["b"])
     for node in nodes.values():

@@ -35,7 +35,7 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.proof.check import Checked, check, evidence, inputs, network, points, sets
 from suffice.proof.check import header as headers
-from suffice.proof.check import limits as reading
+from suffice.proof.check import limits
 from suffice.proof.check.leaf import Leaf
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
@@ -1690,7 +1690,7 @@ def seen(
     tokens = question.text.tokens
     label = classifier.labels[question.problem.label]
     head = headers.Header("", tokens, perturbation.to_dict(), mask, label, "sufficient", claim)
-    limit = reading.Limit.of(60)
+    limit = limits.Limit.of(60)
     found = sets.read_sets(head, classifier, limit)
     return found, network.NetworkBounds(
         classifier.network.steps, question.problem.label, found, limit

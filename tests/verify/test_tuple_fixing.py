@@ -156,9 +156,9 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
             assert {*map(tuple, who[:, list(group.maxima)].tolist())} <= {
                 *map(tuple, group.winners.tolist())
             }
-    assert run.way[-1][1].count < run.way[-1][0].count or len(run.way[-1][1].tuple_groups) < len(
-        run.first.tuple_groups
-    )
+    assert run.way[-1][1].tuple_count < run.way[-1][0].tuple_count or len(
+        run.way[-1][1].tuple_groups
+    ) < len(run.first.tuple_groups)
 
 
 # --- proofs ---
