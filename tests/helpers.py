@@ -17,13 +17,6 @@ from suffice.model.network import Network
 from suffice.sets.perturbations import Perturbation
 
 
-def tuned(monkeypatch: pytest.MonkeyPatch, group: Any, **numbers: Any) -> None:
-    """Other numbers in a group of the default settings, or in RESOURCES, for the time of a test."""
-    assert numbers.keys() <= vars(group).keys()
-    for name, number in numbers.items():
-        monkeypatch.setitem(vars(group), name, number)
-
-
 def make_classifier(
     seed: int,
     length: int = 4,

@@ -38,7 +38,7 @@ def test_slopes_leave_their_steps_by_less_than_the_checker_allows():
         (RESOURCES.unclear_texts, checker.MOST_UNCLEAR),
         (RESOURCES.majorant_costs, checker.MOST_COSTS),
         (DEFAULT.norm_form.counted_changes, checker.MOST_COUNTED_CHANGES),
-        (DEFAULT.norm_form.trellis_changes, checker.MOST_COUNTED_CHANGES),
+        (3 * DEFAULT.norm_form.counted_changes, checker.MOST_COUNTED_CHANGES),
         (RESOURCES.most_texts, replay.MOST_TEXTS),
     ],
     ids=["edges", "tables", "runs", "unclear", "costs", "changes", "trellis changes", "texts"],

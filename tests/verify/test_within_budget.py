@@ -33,7 +33,7 @@ from suffice.verify.text.norm_form import (
     negated,
 )
 from suffice.verify.text.viterbi import shortest_path_within
-from tests.helpers import tuned
+from tests.helpers import set_numbers
 from tests.verify.test_worst_case import case_of, random_pipeline, random_question
 from tests.verify.test_worst_case_forged import header, line, linear, says
 
@@ -161,7 +161,7 @@ def leads(
 
 @pytest.mark.parametrize("counted", [0, 8], ids=["tolls", "counted"])
 def test_that_any_so_many_words_flip_is_true_of_all_texts(counted, monkeypatch):
-    tuned(monkeypatch, DEFAULT.norm_form, counted_changes=counted)
+    set_numbers(monkeypatch, DEFAULT.norm_form, counted_changes=counted)
     rng = np.random.default_rng(11)
     seen = Counter(any_flip(rng) for _ in range(400))
     assert min(seen["InstanceProved"], seen["InstanceRefuted"]) > 20

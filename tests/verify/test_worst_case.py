@@ -50,7 +50,7 @@ from suffice.verify.text.norm_form import (
     TextInstance,
     decide_instance,
 )
-from tests.helpers import tuned
+from tests.helpers import set_numbers
 
 WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
 
@@ -519,7 +519,7 @@ def narrow(rng: np.random.Generator) -> tuple[Pipeline, str, list[int]]:
 
 
 def test_splits_by_counts_prove_what_is_only_just_enough_and_their_certificates_hold(monkeypatch):
-    tuned(monkeypatch, DEFAULT.norm_form, count_split_share=0.0)
+    set_numbers(monkeypatch, DEFAULT.norm_form, count_split_share=0.0)
     rng = np.random.default_rng(77)
     splits = 0
     for _ in range(60):
@@ -704,7 +704,7 @@ def test_a_rule_that_the_checker_rejects_is_left_out_and_the_words_stay(monkeypa
 def test_rules_that_shares_of_words_break_lead_to_the_same_answers(seed, monkeypatch):
     from tests import pipelines
 
-    tuned(monkeypatch, DEFAULT.cuts, lp_from_words=0)
+    set_numbers(monkeypatch, DEFAULT.cuts, lp_from_words=0)
     monkeypatch.setattr("suffice.optimise.cuts.cut_search.is_affordable", lambda *_: False)
     rng = np.random.default_rng([5, seed])
     made = pipelines.kinds()
