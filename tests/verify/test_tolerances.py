@@ -63,6 +63,12 @@ def test_chords_are_raised_by_at_least_as_much():
     assert prover.CHORD_ROUNDING >= checker.CHORD_RATIO - 1
 
 
+def test_lines_above_maxima_are_raised_by_at_least_as_much():
+    """For the same number of candidates: the checker pads groups to the largest of a step."""
+    assert prover.MAXIMUM_ROUNDING >= checker.MAXIMUM_ROUNDING
+    assert prover.MAXIMUM_TERMS >= checker.MAXIMUM_TERMS
+
+
 def test_lines_around_curves_give_away_at_least_as_much():
     assert prover.CURVE_CELLS <= checker.CURVE_CELLS
     cell = prover.CURVE_CELL_RATIO / prover.CURVE_CELLS
