@@ -226,6 +226,16 @@ def test_the_checker_sees_nothing_of_the_prover():
         assert {".".join(name.split(".")[:2]) for name in modules_of(path)} <= CHECKER, path
 
 
+def test_tolerances_are_shared_by_nobody():
+    """Each side reads its own; the two modules themselves import nothing of ours."""
+    for side in ("verify", "proof/check"):
+        module = "suffice." + side.replace("/", ".") + ".tolerances"
+        assert modules_of(SOURCE / side / "tolerances.py") == set()
+        readers = {path for path in SOURCE.rglob("*.py") if module in modules_of(path)}
+        assert readers
+        assert [path for path in readers if SOURCE / side not in path.parents] == []
+
+
 def test_the_doors_do_not_see_each_other():
     for door in DOORS & set(inside):
         assert seen_by(door) & DOORS == HANDED_OVER.get(door, set()) & set(inside)

@@ -138,10 +138,6 @@ class PlaneAscent:
     """Candidates further than this below an inherited plane are left out: smaller makes iterations
     faster, and planes that may be too low and are lost when they are bounded anew. [fraction of the
     largest sum of a candidate's absolute weights; never swept alone, growth.py --rows filters]"""
-    goal_fraction: float = 0.01
-    """An ascent ends at a bound this far above zero, as rounding its rows takes something: too
-    small fails when it is bounded anew, too large wastes iterations. [fraction of the first bound's
-    absolute value; never swept]"""
 
 
 @dataclass(frozen=True)
@@ -228,12 +224,10 @@ class Attacks:
     """Linearisations of an attack in bulk, each a forward and a backward run; deep attacks take
     twice as many. [runs; never swept]"""
     starts: int = 4
-    """Random starts of a complete look, lowest minimisers that PGD starts from, lowest enumerated
-    inputs that are confirmed: more find more flips, each costs runs. [points; batch.py:
-    other numbers of random starts were no faster]"""
-    rivals: int = 3
-    """Most promising rivals that deep attacks aim at in turn, and known flips that an attack on
-    another set starts from. [rivals; flips; never swept]"""
+    """Random starts of a complete look, known flips and lowest minimisers that others start from,
+    rivals that deep attacks aim at in turn, lowest enumerated inputs that are confirmed: more find
+    more flips, each costs runs. [points; batch.py: other numbers of random starts were no
+    faster]"""
     deep_attacks: int = 24
     """Attacks on one set before a slow complete look; PGD goes on from a third of them. [attacks;
     never swept; growth.py --rows filters: tuple fixing that ends at a flip takes 65 to 160 ms]"""
@@ -246,9 +240,9 @@ class Attacks:
     pgd_decays: tuple[float, float] = (0.8, 0.95)
     """`Ascent.adam_decays` of PGD: shorter, as it has few steps and a margin with kinks. [ratios
     per iteration; never swept]"""
-    descent_rounds: tuple[int, int] = (6, 3)
-    """First rounds over options whose worst subproblem goes through coordinate descent, without and
-    with joint sums of maxima: more find flips, each costs runs. [rounds; never swept]"""
+    descent_rounds: int = 6
+    """First rounds over options whose worst subproblem goes through coordinate descent: more find
+    flips, each costs runs. [rounds; never swept]"""
 
 
 @dataclass(frozen=True)

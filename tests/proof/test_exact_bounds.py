@@ -328,7 +328,7 @@ CHECK_TERMS = {
         "self.known[-1].size[label] + self.known[-1].size + self.floor",
         "0 * self.known[-1].size",
     ),
-    "chords": ("high * (1 - chord)) * (1 + 2.0**-50) + TINY", "high * (1 - chord))"),
+    "chords": ("high * (1 - chord)) * CHORD_RATIO + TINY", "high * (1 - chord))"),
     "bounds that touch zero": ("np.where(loose, shift, touched)", "np.where(loose, shift, 0.0)"),
 }
 PROVE_TERMS = {
@@ -349,9 +349,9 @@ PROVE_TERMS = {
         "absolute = absolute + np.abs(multiplier[:, columns])",
         "absolute = absolute + 0",
     ),
-    "chords": ("8 * UNIT_ROUNDOFF * chord_upper", "0 * UNIT_ROUNDOFF * chord_upper"),
+    "chords": ("CHORD_ROUNDING * chord_upper", "0 * chord_upper"),
     "bounds that touch zero": ("np.maximum(np.where(inactive, upper, -lower), 0.0)", "0.0"),
-    "intervals": ("product_radius + magnitude * 1e-9", "product_radius"),
+    "intervals": ("product_radius + magnitude * WIDENING", "product_radius"),
 }
 
 
@@ -416,11 +416,9 @@ def test_no_line_above_a_maximum_is_below_it_in_fractions():
 def test_lines_above_maxima_that_are_not_rounded_up_are_found():
     checking = mutant(
         checked_maxima,
-        "shift.sum(-1) + 8 * (found.live[0].size + 8) * ROUND * size",
+        "shift.sum(-1) + additions * MAXIMUM_ROUNDING * size",
         "shift.sum(-1)",
     )
-    proving = mutant(
-        proving_maxima, "4 * additions * UNIT_ROUNDOFF", "0 * additions * UNIT_ROUNDOFF"
-    )
+    proving = mutant(proving_maxima, "additions * MAXIMUM_ROUNDING", "0 * additions")
     faults = [maxima_faults(checking, proving, seed) for seed in range(150)]
     assert min(sum(one) for one in zip(*faults, strict=True)) > 10

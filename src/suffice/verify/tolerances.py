@@ -44,8 +44,9 @@ PLANE_ROUNDING_FACTOR = 3
 # roundings at most.
 CHORD_ROUNDING = 8 * UNIT_ROUNDOFF
 # The intercept above a maximum is a sum over its candidates: two roundings for each chord and one
-# for each addition, and this many additions besides.
-MAXIMUM_ROUNDING = 4 * UNIT_ROUNDOFF
+# for each addition, and this many additions besides; with a factor of two to spare, as the
+# checker's.
+MAXIMUM_ROUNDING = 8 * UNIT_ROUNDOFF
 MAXIMUM_TERMS = 8
 # Sums over tuples of winners: additions beyond one for each number of the input, which count both
 # in the row of the plane and in the row without it.
@@ -108,6 +109,9 @@ EPSILON = 1e-12
 # Lower weights never fall below this part of the largest during an ascent: their logarithms stay
 # finite, and they can come back.
 MIN_LOG_WEIGHT = -12.0
+# An ascent in singles ends at a bound this part of its first absolute value above zero: rows are
+# rounded to shares afterwards, and the bound is worked out anew in doubles.
+GOAL_FRACTION = 0.01
 # A score that is positive and below all others: no unit that crosses zero counts as settled.
 MIN_SPLIT_SCORE = 1e-12
 # HiGHS and Marabou are exact to 1e-7 or so: a margin within ten times that of zero, in units of the

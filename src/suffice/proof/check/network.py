@@ -65,14 +65,9 @@ from suffice.proof.check.limits import HUGE, Limit, need
 from suffice.proof.check.linear_forms import LinearForms, Relaxation
 from suffice.proof.check.relu_planes import FirstStepPlanes
 from suffice.proof.check.sets import Sets
+from suffice.proof.check.tolerances import CHORD_RATIO, TIE_RATIO, TINY, ZERO_TOLERANCE
 from suffice.proof.check.tuple_fixing import MarginOverMaxima
 
-TINY = 2.0**-800
-# What readers that round differently must decide alike: a relu's line below is flat unless its
-# upper bound is that much further from zero than the lower; bounds within that share of a sum's
-# size of zero, or of each other, touch.
-TIE_RATIO = 1 + 2.0**-20
-ZERO_TOLERANCE = 2.0**-32
 CHUNK = 400_000  # numbers worked on at a time
 
 
@@ -590,7 +585,7 @@ class NetworkBounds:
         high = np.where(unstable, upper, 1.0)
         chord = high / (high - low)
         # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
-        shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
+        shift = np.maximum(-chord * low, high * (1 - chord)) * CHORD_RATIO + TINY
         exact_slope = (~relu | (signs_here > 0) | active) * 1.0
         relaxation.lower_slope[:, part] = np.where(unstable, high > -low * TIE_RATIO, exact_slope)
         relaxation.upper_slope[:, part] = np.where(unstable, chord, exact_slope)

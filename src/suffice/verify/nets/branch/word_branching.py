@@ -121,7 +121,7 @@ class WordBranching:
         run = self.run
         self.rounds += 1
         if (
-            self.rounds > run.settings.attacks.descent_rounds[0]
+            self.rounds > run.settings.attacks.descent_rounds
             or not isinstance(subproblem.inputs, Free)
             or run.is_answered(subproblem)
         ):

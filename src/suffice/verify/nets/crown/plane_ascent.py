@@ -41,7 +41,7 @@ from suffice.verify.nets.crown import (
     max_lines,
 )
 from suffice.verify.nets.crown.max_planes import MaxPlanes, supports
-from suffice.verify.tolerances import EPSILON, MIN_LOG_WEIGHT, ROW_SHARE_DENOMINATOR
+from suffice.verify.tolerances import EPSILON, GOAL_FRACTION, MIN_LOG_WEIGHT, ROW_SHARE_DENOMINATOR
 
 SINGLE_EPSILON = np.float32(EPSILON)
 
@@ -428,7 +428,6 @@ class SmoothedAscent(Protocol[ValueT]):
     """A smoothed ascent: the planes it has come to, their dual value, and a step along the smoothed
     bound."""
 
-    plane_problem: PlaneProblem
     plane_rows: Floats
 
     def evaluate(self) -> ValueT: ...
@@ -444,7 +443,7 @@ def ascend(
     best = value.bound
     best_rows = ascent.plane_rows.copy()
     best_weights = value.lower_weights.copy()
-    enough = np.float32(ascent.plane_problem.settings.plane_ascent.goal_fraction) * np.abs(best)
+    enough = np.float32(GOAL_FRACTION) * np.abs(best)
     for iteration in range(annealing.iterations):
         if (best > enough).all() or budget.exhausted:
             break

@@ -580,7 +580,7 @@ class _BranchAndBound:
         unsplittable = ~self._splittable(unproved_batch).any(-1)
         if (
             unsplittable.any()
-            or self.rounds <= self.settings.attacks.descent_rounds[1]
+            or self.rounds <= self.settings.attacks.descent_rounds
             or not self.rounds & (self.rounds - 1)  # later at powers of two
         ):
             answer = self._attack(
