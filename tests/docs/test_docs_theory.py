@@ -7,8 +7,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+import suffice
 from suffice.model.curves import CURVES
 
+SOURCE = Path(suffice.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"
 THEORY = (DOCS / "theory.md").read_text(encoding="utf-8")
 FORMAT, _, NAMES = (
@@ -27,6 +31,38 @@ def test_the_sections_of_the_theory_are_numbered_in_order_and_each_names_its_cod
         1:SECTIONS
     ]  # the last one is about the checkers as a whole
     assert [text.split("\n")[0] for text in sections if "\nCode: `" not in text] == []
+
+
+def named_code(page: str) -> set[str]:
+    """What a page names in backticks: paths with a slash inside, and modules with a dot behind a folder of
+    the source.
+    """
+    text = (DOCS / page).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`([a-z_]+/[a-z_/]+(?:\.py)?)`", text))
+    folders = "|".join(path.name for path in SOURCE.iterdir() if path.is_dir())
+    dotted = set(re.findall(rf"`((?:{folders})(?:\.\w+)+)`", text))
+    return paths | {name.replace(".", "/") for name in dotted}
+
+
+def is_there(name: str) -> bool:
+    """Whether a path is below the source or the repository, or ends in a name that its module
+    defines.
+    """
+    for root in (SOURCE, DOCS.parent):
+        path = root / name.rstrip("/")
+        if path.exists() or path.with_suffix(".py").exists():
+            return True
+        module = path.parent.with_suffix(".py")
+        if module.exists() and re.search(rf"^(class|def) {path.name}\b", module.read_text(), re.M):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("page", "least"), [("theory.md", 30), ("architecture.md", 35)])
+def test_every_module_that_a_page_names_is_there(page, least):
+    names = named_code(page)
+    assert len(names) >= least
+    assert sorted(name for name in names if not is_there(name)) == []
 
 
 def test_every_reference_is_cited_and_every_citation_has_its_reference():

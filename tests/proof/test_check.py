@@ -33,9 +33,8 @@ import suffice as sf
 from suffice.errors import NotACertificate, Rejected, SufficeError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
-from suffice.proof.check import Checked, check, evidence, inputs, network, points, sets
+from suffice.proof.check import Checked, check, evidence, inputs, limits, network, points, sets
 from suffice.proof.check import header as headers
-from suffice.proof.check import limits
 from suffice.proof.check.leaf import Leaf
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation
@@ -1509,7 +1508,7 @@ def at_the_text_only(self: Any, rows: Any, states: Any) -> Any:
 
 def nothing_restored(self: Any, rows: Any, states: Any) -> Any:
     return np.stack(
-        [rows[min(i, len(rows) - 1)] @ state.start.ravel() for i, state in enumerate(states)]
+        [rows[min(i, len(rows) - 1)] @ state.perturbed.ravel() for i, state in enumerate(states)]
     )
 
 
@@ -1520,12 +1519,12 @@ def one_side_is_enough(self: Any, root: Any, visit: Any) -> None:
 
 
 def any_stated(self: Any, leaf: Any) -> None:
-    if leaf.stated is None:
-        WAIT(self, leaf)
+    if leaf.lemma is None:
+        ENQUEUE(self, leaf)
 
 
 def without_last_rival(self: Any, *given: Any) -> None:
-    WALK(self, *given)
+    INIT(self, *given)
     self.rivals = dict(list(self.rivals.items())[:1])
 
 
@@ -1533,18 +1532,20 @@ def any_positions(values: Any, within: Any, what: str) -> Any:
     return np.isin(np.arange(len(within)), values)
 
 
-WALK = evidence.EvidenceCheck.__init__
-WAIT = evidence.EvidenceCheck.enqueue
+INIT = evidence.EvidenceCheck.__init__
+ENQUEUE = evidence.EvidenceCheck.enqueue
 BUGS = {
-    "every leaf holds": [(network.NetworkBounds, "holds", any_bound)],
-    "free words do not move": [(inputs.VariedInputs, "least", at_the_text_only)],
-    "nothing is restored": [(inputs.Restorations, "least", nothing_restored)],
-    "one side of a node is enough": [(evidence.EvidenceCheck, "walk", one_side_is_enough)],
+    "every leaf holds": [(network.NetworkBounds, "leaf_holds", any_bound)],
+    "free words do not move": [(inputs.VariedInputs, "least_values", at_the_text_only)],
+    "nothing is restored": [(inputs.Restorations, "least_values", nothing_restored)],
+    "one side of a node is enough": [(evidence.EvidenceCheck, "read_tree", one_side_is_enough)],
     "one rival is enough": [(evidence.EvidenceCheck, "__init__", without_last_rival)],
-    "a bound need not be shown": [(evidence.EvidenceCheck, "wait", any_stated)],
+    "a bound need not be shown": [(evidence.EvidenceCheck, "enqueue", any_stated)],
     "any vector is in the set": [(sets.Sets, "contains", lambda self, place, vector: True)],
     "any point is a counterexample": [(points.PointMargins, "sign", lambda self, point, rival: 0)],
-    "any position is allowed": [(module, "mask", any_positions) for module in (headers, points)],
+    "any position is allowed": [
+        (module, "read_positions", any_positions) for module in (headers, points)
+    ],
 }
 
 

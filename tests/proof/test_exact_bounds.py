@@ -190,41 +190,48 @@ def check_faults(module: ModuleType, case: Case, model: exact.Model) -> Iterator
     right = Exactly(case, model)
     head = read_header(case.header, case.classifier)
     sets = read_sets(head, case.classifier, Limit.of(60))
-    net = module.Net(case.classifier.network.steps, 0, sets, Limit.of(60))
+    net = module.NetworkBounds(case.classifier.network.steps, 0, sets, Limit.of(60))
     inputs = checked_inputs.VariedInputs(sets)
     states = [inputs.initial_state(head.features)]
-    around = module.Lines.blank(1, net.units)
+    around = module.Relaxation.blank(1, net.unit_count)
     values = sets.low.ravel().tolist(), sets.high.ravel().tolist()
-    for k, part in enumerate(net.parts):
-        known = net.known[k]
+    for k, part in enumerate(net.unit_slices):
+        known = net.intervals_of_step[k]
         ends = zip(
-            known.least.tolist(),
-            known.most.tolist(),
+            known.lower.tolist(),
+            known.upper.tolist(),
             (right.reach[unit] for unit in model.steps[k]),
             strict=True,
         )
         for unit, (low, high, reach) in enumerate(ends):
             yield from beyond(f"interval {k}.{unit}", low, high, reach)
         for unit, (size, most) in enumerate(
-            zip(known.size.tolist(), right.sizes(k, *values), strict=True)
+            zip(known.magnitude.tolist(), right.sizes(k, *values), strict=True)
         ):
             if Fraction(size) < most:
                 yield f"size {k}.{unit}"
-        lower, upper = net.bounds(k, inputs, states, around)
-        net._lines(k, lower, upper, np.zeros_like(lower, dtype=np.int8), around)
+        lower, upper = net.intermediate_bounds(k, inputs, states, around)
+        net._relax_units(k, lower, upper, np.zeros_like(lower, dtype=np.int8), around)
         right_ends = [right.ends(k, unit) for unit in range(part.stop - part.start)]
-        right.draw(*(side[0, part] for side in (around.below, around.above, around.shift)))
+        right.draw(
+            *(
+                side[0, part]
+                for side in (around.lower_slope, around.upper_slope, around.upper_intercept)
+            )
+        )
         for unit, ends_ in enumerate(right_ends):
             low = lower[0, unit]
             high = upper[0, unit]
             yield from beyond(f"bound {k}.{unit}", low, high, ends_)
             yield from bad_lines(f"relu {k}.{unit}", low, high, right.line(k, unit))
-        values = tuple(np.maximum(side, 0.0).tolist() for side in (known.least, known.most))
+        values = tuple(np.maximum(side, 0.0).tolist() for side in (known.lower, known.upper))
     rng = np.random.default_rng(0)
-    for scale, part in itertools.product((0.0, 1.0, 1e9), net.parts):
-        push = np.zeros((1, net.units))
+    for scale, part in itertools.product((0.0, 1.0, 1e9), net.unit_slices):
+        push = np.zeros((1, net.unit_count))
         push[:, part] = scale * rng.standard_normal(part.stop - part.start)
-        found = net.below(len(net.parts), net.margin(1.0, [1]), inputs, states, around, push)
+        found = net.backward_bound(
+            len(net.unit_slices), net.margin_forms(1.0, [1]), inputs, states, around, push
+        )
         if Fraction(found[0, 0]) > right.margin(0, 1, push[0]):
             yield f"margin, multipliers of {scale:g}"
 
@@ -302,34 +309,42 @@ def mutant_folder(package: ModuleType, right: str, wrong: str, home: Path) -> Mo
     return importlib.import_module(name)
 
 
+ROUNDED_UP = """np.abs(step.bias)) * (
+                1 + 4 * self.error_rate
+            ) + TINY"""
 CHECK_TERMS = {
     "intervals, below": (
-        "minus @ high + step.bias - self.gamma * size",
+        "minus @ high + step.bias - self.error_rate * size",
         "minus @ high + step.bias",
     ),
-    "intervals, above": ("minus @ low + step.bias + self.gamma * size", "minus @ low + step.bias"),
-    "sizes, rounded": (
-        "np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY",
-        "np.abs(step.bias)) + TINY",
+    "intervals, above": (
+        "minus @ low + step.bias + self.error_rate * size",
+        "minus @ low + step.bias",
     ),
-    "sizes, underflow": (
-        "np.abs(step.bias)) * (1 + 4 * self.gamma) + TINY",
-        "np.abs(step.bias)) * (1 + 4 * self.gamma)",
+    "sizes, rounded": (ROUNDED_UP, "np.abs(step.bias)) + TINY"),
+    "sizes, underflow": (ROUNDED_UP, ROUNDED_UP.removesuffix(" + TINY")),
+    "sizes, biases": ("minus @ largest + np.abs(step.bias))", "minus @ largest)"),
+    "backward": ("values - self.error_rate * magnitude, -np.inf", "values, -np.inf"),
+    "backward, through steps": (
+        "form.magnitude + weight @ self.intervals_of_step[k].magnitude",
+        "form.magnitude",
     ),
-    "sizes, biases": ("minus @ top + np.abs(step.bias))", "minus @ top)"),
-    "backward": ("total - self.gamma * size, -np.inf)", "total, -np.inf)"),
-    "backward, through steps": ("size + weight @ self.known[k].size", "size"),
-    "backward, multipliers": ("weight = weight + np.abs(push[:, None, part])", "pass"),
+    "backward, multipliers": ("weight = weight + np.abs(split_terms[:, None, part])", "pass"),
     "backward, hidden units' own terms": (
-        "size = self.known[k].size[units] + self.floor\n        both",
-        "size = 0 * self.known[k].size[units]\n        both",
+        "self.intervals_of_step[k].magnitude[units] + self.magnitude_floor\n        both",
+        "0 * self.intervals_of_step[k].magnitude[units]\n        both",
     ),
     "backward, the margin's own terms": (
-        "self.known[-1].size[label] + self.known[-1].size + self.floor",
-        "0 * self.known[-1].size",
+        """self.intervals_of_step[-1].magnitude[label]
+            + self.intervals_of_step[-1].magnitude
+            + self.magnitude_floor""",
+        "0 * self.intervals_of_step[-1].magnitude",
     ),
     "chords": ("high * (1 - chord)) * CHORD_RATIO + TINY", "high * (1 - chord))"),
-    "bounds that touch zero": ("np.where(loose, shift, touched)", "np.where(loose, shift, 0.0)"),
+    "bounds that touch zero": (
+        "np.where(unstable, shift, touched)",
+        "np.where(unstable, shift, 0.0)",
+    ),
 }
 PROVE_TERMS = {
     "hidden units, own terms": (
@@ -393,10 +408,10 @@ def maxima_faults(checking: ModuleType, proving: ModuleType, seed: int) -> tuple
     low = rng.standard_normal((1, 4)) * 10.0 ** rng.integers(-3, 4)
     high = low + rng.random((1, 4))
     chosen = None if seed % 2 else rng.random((1, 4))
-    pools = checking.Pools([np.arange(4)], 4)
+    pools = checking.MaxGroups([np.arange(4)], 4)
     groups = Groups([np.arange(4)], 4)
-    _, slopes, constant = checking.lines(
-        checking.around(pools, low, high, np.zeros((1, 4), dtype=np.int8), np.zeros(4)),
+    _, slopes, constant = checking.max_lines(
+        checking.candidates_between(pools, low, high, np.zeros((1, 4), dtype=np.int8), np.zeros(4)),
         None if chosen is None else chosen[:, None],
     )
     range_ = proving.contending_candidates(groups, low, high, None, np.zeros(4))[0]

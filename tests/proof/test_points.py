@@ -151,8 +151,8 @@ def without_the_text(self: Any, vectors: Any) -> Any:
 @pytest.mark.parametrize(
     ("owner", "name", "bug"),
     [
-        (network.NetworkBounds, "off", property(without_rounding)),
-        (points.PointMargins, "_first", without_the_text),
+        (network.NetworkBounds, "score_errors", property(without_rounding)),
+        (points.PointMargins, "_first_sums", without_the_text),
     ],
 )
 def test_a_bug_in_what_doubles_decide_is_found(owner, name, bug, monkeypatch):

@@ -346,7 +346,7 @@ def test_a_checker_that_trusts_doubles_would_be_found(monkeypatch):
 
     def trusting(self: Any, *args: Any) -> None:
         before(self, *args)
-        self.gamma = 0.0
+        self.error_rate = 0.0
 
     monkeypatch.setattr(network.NetworkBounds, "__init__", trusting)
     assert any(

@@ -49,7 +49,9 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[bool]]:
         assert np.isinf(ends).all()  # nothing is stated in such small networks
         shared = step_bounds(self, k, inputs, states, before, ends, around)
         if len(np.unique(before, axis=0)) > 1:
-            seen["checker"].append(close(shared, self.bounds(k, inputs, states, around)))
+            seen["checker"].append(
+                close(shared, self.intermediate_bounds(k, inputs, states, around))
+            )
         return shared
 
     monkeypatch.setattr(unit_branching, "intermediate_bounds", both)

@@ -59,4 +59,4 @@ def test_a_line_over_a_range_that_counts_as_a_point_loses_less_than_decides():
 
 
 def test_cuts_keep_more_room_than_the_checker_takes_off_a_bound():
-    assert prover.SOLVER > float(checker.ROUNDED_OFF)
+    assert float(checker.ROUNDED_OFF) < prover.SOLVER

@@ -581,7 +581,7 @@ class EvidenceCheck:
         single_inputs = {place: point for place, point in margins if point is not None}
         if not single_inputs:
             return leaves
-        scores = self.network.forward(np.stack(list(single_inputs.values())))
+        scores = self.network.scores_in_doubles(np.stack(list(single_inputs.values())))
         rivals = [leaves[place].rival for place in single_inputs]
         point_leads = sign * (scores[:, self.label] - scores[np.arange(len(single_inputs)), rivals])
         certain = point_leads > (

@@ -112,7 +112,9 @@ class PointMargins:
             return 0
         first = self._first_sums(vectors)
         score_errors = self.network.score_errors
-        scores = self.network.forward(vectors[None], None if first is None else first[None])[0]
+        scores = self.network.scores_in_doubles(
+            vectors[None], None if first is None else first[None]
+        )[0]
         margin = scores[self.label] - scores[rival]
         certain = abs(margin) > (score_errors[self.label] + score_errors[rival]) * (
             1 + self.network.error_rate
