@@ -19,7 +19,7 @@ import gzip
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,9 @@ from suffice.model.classifier import Classifier
 from suffice.model.network import Bools, Floats
 from suffice.model.saved import bundled, load
 from suffice.sets.perturbations import KNNBox
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Problem, Proved, Refuted, Unknown, Verdict
-from suffice.verify.nets import bounds_oracle as oracles
 from suffice.verify.nets.bounds_oracle import BoundsOracle
-from suffice.verify.nets.branch import loop, unit_branching
 from suffice.verify.nets.crown import ascent
 from suffice.verify.solvers import make_oracle
 
@@ -349,22 +348,26 @@ def _nothing(*_: Any) -> None:
     return None
 
 
-WITHOUT: dict[str, tuple[Any, str, Any]] = {
-    "all of it": (unit_branching, "STEPS", unit_branching.ASCENT_STEPS),
-    "no optimised slopes before branching": (oracles, "CHEAP_STEPS", 0),
-    "no slopes or multipliers while branching": (unit_branching, "STEPS", (0, 0)),
-    "no multipliers": (ascent, "ProjectedAdam", _SlopesOnly),
-    "no attacks first": (BoundsOracle, "_refute", _nothing),
-    "one unit per split": (loop, "FEW", 1),
-    "one subproblem per round": (loop, "PER_QUESTION", 1),
+def _with(group: Any, **values: Any) -> AbstractContextManager[Any]:
+    """Other numbers in a group of the settings that questions have."""
+    return patch.dict(vars(group), values)
+
+
+WITHOUT: dict[str, AbstractContextManager[Any]] = {
+    "all of it": nullcontext(),
+    "no optimised slopes before branching": _with(DEFAULT.ascent, refining_iterations=0),
+    "no slopes or multipliers while branching": _with(DEFAULT.ascent, iterations=(0, 0)),
+    "no multipliers": patch.object(ascent, "ProjectedAdam", _SlopesOnly),
+    "no attacks first": patch.object(BoundsOracle, "_refute", _nothing),
+    "one unit per split": _with(DEFAULT.branching, small_round=1),
+    "one subproblem per round": _with(DEFAULT.branching, max_per_query=1),
 }
 
 
 def ablation(questions: Sequence[Question], args: argparse.Namespace, report: Report) -> None:
     rows = []
     for name, change in WITHOUT.items():
-        with ExitStack() as stack:
-            stack.enter_context(patch.object(*change))
+        with change:
             answers = put(["bounds"], questions, args.seconds)["bounds"]
         base = float(rows[0][5]) if rows else sum(a.seconds for a in answers)
         rows.append([name, *_statistics(answers, base)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pytest
 
 import suffice as sf
 from suffice.corpus.batch import explained_rows
@@ -60,6 +62,13 @@ def explain_rows(
     run = Run(out, certificates, **{name: more.pop(name) for name in names if name in more})
     done = explained_rows(classifier, texts, run, perturbation, **more)
     return sorted((row.line for row in done), key=lambda line: line["row"])
+
+
+def set_numbers(patched: pytest.MonkeyPatch, group: Any, **values: Any) -> None:
+    """Give settings or resources that questions use by default other numbers, while a test runs."""
+    for name, value in values.items():
+        assert name in vars(group), name
+        patched.setitem(vars(group), name, value)
 
 
 def refused(classifier: Classifier, text: str, perturbation: Perturbation) -> bool:

@@ -51,7 +51,7 @@ import suffice as sf
 from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
-from suffice.optimise import table_search
+from suffice.settings import DEFAULT
 
 MARKS = [",", ".", "(", '"', "-"]
 SHORT = ["good", "bad", "film", "a", "dull", "be", "not", "I", "was"]
@@ -380,7 +380,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     args = parser.parse_args()
-    table_search.FEW_TEXTS = 0  # tables for short texts too
+    vars(DEFAULT.queries)["few_texts"] = 0  # tables for short texts too
     began = time.monotonic()
     seen = Counter[str]()
     wrong = 0

@@ -37,6 +37,8 @@ def splittable(node: ast.Assign, closures: set[str]) -> bool:
                 if one.id in names_of(later) or one.id in closures:
                     return False
             elif isinstance(one, ast.Attribute):
+                if isinstance(one.value, ast.Name) and one.value.id not in names_of(later):
+                    continue
                 if one.attr in attributes_of(later) or any(isinstance(n, ast.Call) for n in ast.walk(later)):
                     return False
             else:  # a subscript: only plain values after it

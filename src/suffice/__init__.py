@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         RemoveOrSwap,
         WordSwap,
     )
+    from suffice.settings import Settings
     from suffice.verbs.attribute import Attribution, attribute
     from suffice.verbs.bias import Bias, bias
     from suffice.verbs.contrast import Contrast, contrast
@@ -86,6 +87,7 @@ LATER = {
     "Rejected": "suffice.errors",
     "RemoveOrSwap": "suffice.sets.perturbations",
     "Repair": "suffice.verbs.repair",
+    "Settings": "suffice.settings",
     "SufficeError": "suffice.errors",
     "Text": "suffice.model.text",
     "Unknown": "suffice.verify.contract",
@@ -145,6 +147,7 @@ __all__ = [
     "Rejected",
     "RemoveOrSwap",
     "Repair",
+    "Settings",
     "SufficeError",
     "Text",
     "Unknown",

@@ -118,12 +118,12 @@ def pipelines(seed: int, counts: Counter[str]) -> Iterator[str]:
     takes a while.
     """
     from suffice.importers.kinds import NotLowered
-    from suffice.optimise import table_search
+    from suffice.settings import DEFAULT
     from tests.pipelines import judged, kinds
 
     rng = np.random.default_rng([23, seed])
     name = list(kinds())[seed // 7 % len(kinds())]
-    table_search.FEW_TEXTS = 0  # tables for short texts too
+    vars(DEFAULT.queries)["few_texts"] = 0  # tables for short texts too
     try:
         counts["cases" if judged(rng, kinds()[name](rng)) != "close" else "undecided"] += 1
     except NotLowered:

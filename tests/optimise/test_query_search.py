@@ -17,9 +17,11 @@ from suffice.optimise.min_cost_hitting_set import (
     min_cost_hitting_set,
 )
 from suffice.proof.certificate import Certificate
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget
 from suffice.verify.queries import Meter, OutOfBudget, QuerySession
 from tests.blackboxes import SWAPS, WORDS, Truth, box, mask
+from tests.helpers import set_numbers
 
 SETS = [
     sf.Deletion(),
@@ -393,7 +395,7 @@ def test_after_a_climb_only_the_larger_changes_are_asked(monkeypatch):
         assert all(len(one) > climbed for one in sets)
         return iter(sets)
 
-    monkeypatch.setattr(query_search, "FEW_TEXTS", 0)
+    set_numbers(monkeypatch, DEFAULT.queries, few_texts=0)
     monkeypatch.setattr(query_search.QuerySearch, "_fits_budget", lambda self, free: False)
     monkeypatch.setattr(query_search, "greedy_attack", lambda asked, free, rival=None: None)
     monkeypatch.setattr(QuerySession, "sets_with", noted)

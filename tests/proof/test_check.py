@@ -33,9 +33,8 @@ import suffice as sf
 from suffice.errors import NotACertificate, Rejected, SufficeError
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
-from suffice.proof.check import Checked, check, evidence, inputs, network, points, sets
+from suffice.proof.check import Checked, check, evidence, inputs, limits, network, points, sets
 from suffice.proof.check import header as headers
-from suffice.proof.check import limits
 from suffice.proof.check.leaf import Leaf
 from suffice.sets import table
 from suffice.sets.perturbations import Perturbation

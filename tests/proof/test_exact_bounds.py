@@ -128,9 +128,9 @@ class Exactly:
     def draw(self, below: Any, above: Any, shift: Any) -> None:
         """The lines of the next step."""
         for row in zip(below.tolist(), above.tolist(), shift.tolist(), strict=True):
-            self.leaf.lines[len(self.leaf.lines)] = exact.Line(*map(Fraction, row))
+            self.leaf.lines[len(self.leaf.lines)] = exact.UnitLines(*map(Fraction, row))
 
-    def line(self, k: int, unit: int) -> exact.Line:
+    def line(self, k: int, unit: int) -> exact.UnitLines:
         return self.leaf.lines[self.model.steps[k][unit]]
 
     def ends(self, k: int, unit: int) -> tuple[Fraction, Fraction]:
@@ -141,8 +141,8 @@ class Exactly:
         bias = self.model.bias[place]
         reach = self.reach[place]
         minus = {column: -factor for column, factor in row.items()}
-        low = self.leaf.back(row, bias, step.start)
-        high = -self.leaf.back(minus, -bias, step.start)
+        low = self.leaf.backward_bound(row, bias, step.start)
+        high = -self.leaf.backward_bound(minus, -bias, step.start)
         return max(low, reach[0]), min(high, reach[1])
 
     def margin(self, label: int, rival: int, push: Any) -> Fraction:
@@ -152,8 +152,8 @@ class Exactly:
             (self.model.rows[last[n]], self.model.bias[last[n]]) for n in (label, rival)
         )
         row = {j: mine.get(j, exact.ZERO) - other.get(j, exact.ZERO) for j in {*mine, *other}}
-        self.leaf.push = dict(enumerate(map(Fraction, push.tolist())))
-        return self.leaf.back(row, constant - constant_, last.start)
+        self.leaf.beta = dict(enumerate(map(Fraction, push.tolist())))
+        return self.leaf.backward_bound(row, constant - constant_, last.start)
 
     def sizes(self, k: int, low: Any, high: Any) -> list[Fraction]:
         """The sums of |weight| |value| + |bias|, for values within these."""
@@ -173,12 +173,12 @@ def beyond(name: str, low: Any, high: Any, right: tuple[Fraction, Fraction]) -> 
         yield f"{name}: upper bound"
 
 
-def bad_lines(name: str, low: Any, high: Any, line: exact.Line) -> Iterator[str]:
+def bad_lines(name: str, low: Any, high: Any, line: exact.UnitLines) -> Iterator[str]:
     """A relu's lines must hold at both ends of its bounds, as it is convex; 0 <= slope <= 1 is
     right below.
     """
     for z in (Fraction(low), Fraction(high)):
-        if not line.below * z <= max(z, 0) <= line.above * z + line.shift:
+        if not line.lower_slope * z <= max(z, 0) <= line.upper_slope * z + line.upper_intercept:
             yield f"{name}: line"
 
 
@@ -340,7 +340,7 @@ CHECK_TERMS = {
             + self.magnitude_floor""",
         "0 * self.intervals_of_step[-1].magnitude",
     ),
-    "chords": ("high * (1 - chord)) * (1 + 2.0**-50) + TINY", "high * (1 - chord))"),
+    "chords": ("high * (1 - chord)) * CHORD_RATIO + TINY", "high * (1 - chord))"),
     "bounds that touch zero": (
         "np.where(unstable, shift, touched)",
         "np.where(unstable, shift, 0.0)",
@@ -364,9 +364,9 @@ PROVE_TERMS = {
         "absolute = absolute + np.abs(multiplier[:, columns])",
         "absolute = absolute + 0",
     ),
-    "chords": ("8 * UNIT_ROUNDOFF * chord_upper", "0 * UNIT_ROUNDOFF * chord_upper"),
+    "chords": ("CHORD_ROUNDING * chord_upper", "0 * chord_upper"),
     "bounds that touch zero": ("np.maximum(np.where(inactive, upper, -lower), 0.0)", "0.0"),
-    "intervals": ("product_radius + magnitude * 1e-9", "product_radius"),
+    "intervals": ("product_radius + magnitude * WIDENING", "product_radius"),
 }
 
 
@@ -431,11 +431,9 @@ def test_no_line_above_a_maximum_is_below_it_in_fractions():
 def test_lines_above_maxima_that_are_not_rounded_up_are_found():
     checking = mutant(
         checked_maxima,
-        "shift.sum(-1) + 8 * (found.contenders[0].size + 8) * UNIT_ROUNDOFF * size",
+        "shift.sum(-1) + additions * MAXIMUM_ROUNDING * size",
         "shift.sum(-1)",
     )
-    proving = mutant(
-        proving_maxima, "4 * additions * UNIT_ROUNDOFF", "0 * additions * UNIT_ROUNDOFF"
-    )
+    proving = mutant(proving_maxima, "additions * MAXIMUM_ROUNDING", "0 * additions")
     faults = [maxima_faults(checking, proving, seed) for seed in range(150)]
     assert min(sum(one) for one in zip(*faults, strict=True)) > 10

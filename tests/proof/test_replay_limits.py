@@ -15,8 +15,9 @@ from suffice.errors import InputError, NotChecked
 from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
 from suffice.model.blackbox import BlackBox
-from suffice.optimise import table_search
 from suffice.proof.check import limits
+from suffice.settings import DEFAULT
+from tests.helpers import set_numbers
 from tests.pipelines import kinds, question
 
 TEXT = "the film was not good and the plot was very very dull"
@@ -67,7 +68,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, certificate: Any, box: BlackBox) -> i
 
 @pytest.mark.parametrize("kind", ["weights", "trees", "rows", "streams", "asked"])
 def test_whenever_the_time_ends_nothing_is_accepted(kind, monkeypatch):
-    monkeypatch.setattr(table_search, "FEW_TEXTS", 0)  # tables for short texts too
+    set_numbers(monkeypatch, DEFAULT.queries, few_texts=0)  # tables for short texts too
     said: set[str] = set()
     for box, certificate in list(proofs(kind)):
         said |= {name for line in certificate.lines[1:] for name in line}

@@ -17,6 +17,8 @@ from suffice.importers import boosters
 from suffice.importers.bag import lowered
 from suffice.importers.kinds import NotLowered
 from suffice.importers.sklearn_asked import opened
+from suffice.settings import DEFAULT
+from tests.helpers import set_numbers
 from tests.pipelines import WORDS, fitted, judged, of_boosters
 
 xgboost = pytest.importorskip(
@@ -66,7 +68,7 @@ def test_labels_are_those_of_predict(seed):
 def test_explanations_are_the_cheapest_by_brute_force_and_their_certificates_hold(
     seed, monkeypatch
 ):
-    monkeypatch.setattr("suffice.optimise.table_search.FEW_TEXTS", 0)
+    set_numbers(monkeypatch, DEFAULT.queries, few_texts=0)
     rng = np.random.default_rng(200 + seed)
     ways = [judged(rng, of_boosters(rng)) for _ in range(8)]
     assert ways.count("computed") > 2

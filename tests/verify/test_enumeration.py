@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from brute import KINDS
 from cases import NETWORKS, make_case
+from helpers import set_numbers
 
 import suffice as sf
 from suffice.optimise.certificate_lines import tree_lines
@@ -26,8 +27,8 @@ from suffice.proof.certificate import Certificate
 from suffice.proof.check import check
 from suffice.sets.regions import Choice
 from suffice.sets.table import from_dict
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Proved
-from suffice.verify.nets import enumeration
 from suffice.verify.nets.bounds_oracle import BoundsOracle
 from suffice.verify.nets.branch import input_sets_of
 from suffice.verify.nets.crown import PreparedProblem
@@ -61,7 +62,7 @@ def different(points) -> set[bytes]:
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nets this small are cheaper to bound: here everything may be run."""
-    monkeypatch.setattr(enumeration, "MAX_PASSES", 10**9)
+    set_numbers(monkeypatch, DEFAULT.branching, passes=(10**9, 10**9))
 
 
 @pytest.mark.parametrize("perturbation", FINITE)
@@ -114,7 +115,7 @@ def test_inputs_are_run_just_where_they_are_few_enough(
         inputs = Free(Choice(region.center, points), words[None], allowed)
         ways = math.prod(len(different(points[i, allowed[0, i]])) for i in range(free))
         for most in (ways - 1, ways):
-            monkeypatch.setattr(enumeration, "MAX_INPUTS", most)
+            set_numbers(monkeypatch, DEFAULT.leaves, max_inputs=most)
             assert (enumerable(PreparedProblem.of(problem), inputs) is not None) == (most >= ways)
 
 

@@ -11,16 +11,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import NETWORKS, PERTURBATIONS, complaint, flip_among, make_case, samples
-from helpers import make_classifier, make_text
+from helpers import make_classifier, make_text, set_numbers
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.optimise.restoration import greedy_undo
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget, Problem, Unknown
 from suffice.verify.nets.bounds_oracle import BoundsOracle
 from suffice.verify.nets.branch import input_sets_of
-from suffice.verify.nets.crown import PreparedProblem, intermediate, intermediate_bounds
-from suffice.verify.nets.input_sets import Restorations, chunks
+from suffice.verify.nets.crown import PreparedProblem, intermediate_bounds
+from suffice.verify.nets.input_sets import Restorations
 
 
 def sparse(problem: Problem) -> Problem:
@@ -57,9 +58,7 @@ def test_bounds_worked_out_in_pieces_are_the_same(
         ]
 
     whole = found(problem)
-    monkeypatch.setattr(chunks, "MAX_CHUNK_NUMBERS", 5)
-    monkeypatch.setattr("suffice.verify.nets.crown.prepared.MAX_CHUNK_NUMBERS", 5)
-    monkeypatch.setattr(intermediate, "MAX_CHUNK_NUMBERS", 5)
+    set_numbers(monkeypatch, RESOURCES, chunk_numbers=5)
     for first, second in zip(whole, found(sparse(problem)), strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9)
 
@@ -170,7 +169,7 @@ def test_finding_and_checking_share_the_time(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_subproblems_that_would_not_fit_end_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.verify.nets.branch.branch_run.RUN_BYTES", 10_000)
+    set_numbers(monkeypatch, RESOURCES, run_bytes=10_000)
     reasons = []
     for seed in range(30):
         case = make_case("dense-2", "boxes", seed)

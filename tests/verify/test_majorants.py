@@ -23,6 +23,7 @@ from suffice.optimise.cuts import majorant_bounds
 from suffice.optimise.cuts.cut_lines import _majorant_nodes
 from suffice.proof.bag.check import BagCheck
 from suffice.proof.bag.majorants import SetConstraints, require_none_sufficient
+from suffice.settings import DEFAULT
 from suffice.verify.queries import OutOfBudget
 from suffice.verify.text import majorants
 from suffice.verify.text.lattice import build_lattice
@@ -221,7 +222,7 @@ def too_high(rng: np.random.Generator, count: int) -> tuple[int, int]:
     for pipeline, source, options, case in cases(rng, count):
         wanted = wanted_of(rng, case.lattice.word_count)
         label = int(scores(pipeline, [source])[0].argmax())
-        lift = majorants.MajorantGenerator(case, wanted)
+        lift = majorants.MajorantGenerator(case, wanted, DEFAULT.majorants)
         tree: majorants.MajorantTree = max(
             (lift.add_majorant(sum(wanted.costs) + 1)[0] for _ in range(4)),
             key=lambda one: one.lower,
@@ -428,7 +429,7 @@ def test_what_is_enough_by_a_floor_is_enough_and_words_that_say_nothing_yet_are_
     seen = 0
     silent = 0
     for _, _, _, case in cases(rng, 40):
-        lift = majorants.MajorantGenerator(case, plain(case.lattice.word_count))
+        lift = majorants.MajorantGenerator(case, plain(case.lattice.word_count), DEFAULT.majorants)
         words = lift.cheapest_by_minorant(case.lattice.word_count + 1)
         if words is not None:
             held = np.isin(np.arange(case.lattice.word_count), words)
@@ -469,7 +470,7 @@ def test_a_word_that_says_nothing_yet_is_held_or_left_out_by_a_split():
     """And where it is left out, ceilings are about what it may become."""
     split = 0
     for _, _, _, case in cases(np.random.default_rng([10, 0]), 60):
-        lift = majorants.MajorantGenerator(case, plain(case.lattice.word_count))
+        lift = majorants.MajorantGenerator(case, plain(case.lattice.word_count), DEFAULT.majorants)
         lift.add_majorant(case.lattice.word_count + 1)
         halves = lift.split()
         if halves is not None and lift.initially_empty[halves[0]]:

@@ -126,10 +126,14 @@ def test_the_exact_checkers_lines_are_the_same(seed):
             around, None if given is None else pools.by_group(given, 0.0)
         )
         shares = None if given is None else tuple(Fraction(given[0, u]) for u in group)
-        lines = check_exact.maximum_lines(spans, counts, shares)
-        np.testing.assert_allclose([float(line.below) for line in lines], below[0, 0], atol=1e-9)
-        np.testing.assert_allclose([float(line.above) for line in lines], above[0, 0], atol=1e-9)
-        assert sum(line.shift for line in lines) <= Fraction(shift[0, 0])
+        lines = check_exact.max_lines(spans, counts, shares)
+        np.testing.assert_allclose(
+            [float(line.lower_slope) for line in lines], below[0, 0], atol=1e-9
+        )
+        np.testing.assert_allclose(
+            [float(line.upper_slope) for line in lines], above[0, 0], atol=1e-9
+        )
+        assert sum(line.upper_intercept for line in lines) <= Fraction(shift[0, 0])
 
 
 def test_the_largest_of_a_group_is_at_its_first_unit_in_floats_and_exactly():

@@ -19,13 +19,13 @@ from suffice.verify.contract import Budget, Problem, Proved
 from suffice.verify.nets import branch
 from suffice.verify.nets.branch import region_queries
 from suffice.verify.nets.crown import (
-    ZERO_TOLERANCE,
     PreparedProblem,
     intermediate_bounds,
     max_planes,
 )
 from suffice.verify.nets.crown.relu_planes import quantised_shares
 from suffice.verify.nets.input_sets import Free
+from suffice.verify.tolerances import ZERO_TOLERANCE
 
 TEXT = "w0 w3 w1 w6 w2 w5"
 

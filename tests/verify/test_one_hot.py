@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fuzzing.common import accepts, accepts_exactly, exact_model
+from helpers import set_numbers
 
 import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
@@ -19,6 +20,7 @@ from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.check import inputs as checking
 from suffice.proof.check import interval_sums
+from suffice.settings import DEFAULT, RESOURCES
 from suffice.verbs.contrast import contrasted
 from suffice.verbs.explain_all import all_explained
 from suffice.verbs.question import Question
@@ -38,7 +40,7 @@ DIMENSION = 10
 @pytest.fixture(autouse=True)
 def used_everywhere(monkeypatch):
     """Small networks are searched, and checked, as large ones are."""
-    monkeypatch.setattr(one_hot, "MIN_FIRST_WEIGHTS", 0)
+    set_numbers(monkeypatch, DEFAULT.presolve, from_weights=0)
     monkeypatch.setattr(checking, "LARGE_WEIGHT", 0)
 
 
@@ -192,7 +194,7 @@ def test_a_set_that_is_left_out_of_all_is_noticed(monkeypatch):
 def test_with_and_without_coordinates_of_choices_the_cost_is_the_same(seed, monkeypatch):
     question = asked(seed)
     there = explained(question)
-    monkeypatch.setattr(one_hot, "MAX_CONTRIBUTIONS", 0)
+    set_numbers(monkeypatch, RESOURCES, max_contributions=0)
     assert one_hot.reduced_to_one_hot(question.problem).one_hot is None
     here = explained(asked(seed))
     assert (here.status, here.cost) == (there.status, there.cost)
@@ -205,7 +207,7 @@ def test_small_networks_are_searched_so_where_maxima_alone_come_before_the_score
     """Every third one here; a table of the checker follows, and is as right as it is for large
     ones.
     """
-    monkeypatch.setattr(one_hot, "MIN_FIRST_WEIGHTS", 10**9)
+    set_numbers(monkeypatch, DEFAULT.presolve, from_weights=10**9)
     monkeypatch.setattr(checking, "LARGE_WEIGHT", 10**9)
     question = asked(seed)
     assert (one_hot.reduced_to_one_hot(question.problem).one_hot is not None) == (seed % 3 == 0)
@@ -366,7 +368,7 @@ def test_windows_decide_every_set_of_free_words_as_all_texts_do(seed, at_most):
 
 
 def test_windows_that_would_not_fit_end_the_question_and_prove_nothing(monkeypatch):
-    monkeypatch.setattr(option_branching, "FRONTIER_BYTES", 1)
+    set_numbers(monkeypatch, RESOURCES, run_bytes=1)
     reasons = []
     for seed in range(0, 36, 3):
         problem = one_hot.reduced_to_one_hot(asked(seed).problem)

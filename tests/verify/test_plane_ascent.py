@@ -16,11 +16,10 @@ import suffice as sf
 from suffice.model.network import Conv1d, Dense, MaxPool, Network, Relu, Transpose
 from suffice.model.step import Step
 from suffice.sets.regions import Ball, Box
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Problem
 from suffice.verify.nets.attack import pgd, pgd_applies, vertex_descent
-from suffice.verify.nets.branch.planes import FIRST_ANNEALING, FIRST_MIN_WEIGHT
 from suffice.verify.nets.crown import (
-    ZERO_TOLERANCE,
     BoundBatch,
     backward_bound,
     chosen_lines,
@@ -31,6 +30,7 @@ from suffice.verify.nets.crown import (
 )
 from suffice.verify.nets.crown.max_planes import MaxPlanes
 from suffice.verify.nets.input_sets.chunks import quantised
+from suffice.verify.tolerances import ZERO_TOLERANCE
 
 
 def question_of(kind, seed):
@@ -52,7 +52,7 @@ def question_of(kind, seed):
         initial_dual(bounds), plane_shares=peaks.initial_shares(slopes[:, peaks.candidates])
     )
     ground = plane_ascent.NormalisedRegion.of(
-        step, peaks, below, inputs.free[0], bounds.contenders[0]
+        form.settings, step, peaks, below, inputs.free[0], bounds.contenders[0]
     )
     return form, batch, dual, backward_bound(form, batch, dual), ground, points
 
@@ -148,7 +148,7 @@ def test_a_climb_comes_close_to_the_best_bound_and_stays_below_every_margin(kind
     lowered = replace(batch, rows=replace(batch.rows, constant=batch.rows.constant - 100.0))
     start = backward_bound(form, lowered, dual)
     result = plane_ascent.ascend_planes(
-        form, lowered, dual, start, ground, FIRST_ANNEALING, FIRST_MIN_WEIGHT, Budget(60)
+        form, lowered, dual, start, ground, DEFAULT.plane_ascent.first, Budget(60)
     )
     best = best_of(form, ground, batch.bounds.contenders[0]) - 100.0
     assert start.bound[0] <= result.backward_pass.bound[0] <= best + 1e-6

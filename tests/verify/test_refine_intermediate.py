@@ -9,14 +9,15 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text, refused
+from helpers import make_classifier, make_text, refused, set_numbers
 
 import suffice as sf
 from suffice.model.network import Network
 from suffice.proof import check_exact
 from suffice.sets.regions import Ball, Box, Hull
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Problem
-from suffice.verify.nets.branch import decide, region_queries, root
+from suffice.verify.nets.branch import decide, region_queries
 from suffice.verify.nets.crown import (
     PreparedProblem,
     intermediate_bounds,
@@ -103,7 +104,7 @@ def sides(found, plain):
 
 def narrowing(monkeypatch):
     """Take every network as a wide one."""
-    monkeypatch.setattr(root, "MIN_SHARES_TO_REFINE", 0)
+    set_numbers(monkeypatch, DEFAULT.planes, refined_from_shares=0)
 
 
 def stated(certificate):
@@ -206,9 +207,8 @@ def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
 
     def counted(way):
         found = answers(way)
-        spent[root.MIN_SHARES_TO_REFINE] = spent.get(root.MIN_SHARES_TO_REFINE, 0) + sum(
-            query.bounded for query in way.run.queries
-        )
+        shares = DEFAULT.planes.refined_from_shares
+        spent[shares] = spent.get(shares, 0) + sum(query.bounded for query in way.run.queries)
         return found
 
     monkeypatch.setattr(region_queries, "answer_queries", counted)
@@ -216,7 +216,7 @@ def test_a_wide_network_takes_far_fewer_subproblems(monkeypatch):
     region = region_of("box", rng, words=6)
     problem = problem_of(region, 1, (60, 12))
     for many in (0, 10**9):
-        monkeypatch.setattr(root, "MIN_SHARES_TO_REFINE", many)
+        set_numbers(monkeypatch, DEFAULT.planes, refined_from_shares=many)
         free = np.eye(6, dtype=bool) | (np.arange(6) < 2)
         decide(PreparedProblem.of(problem), free, Budget(60, 3000))
     assert 2 * spent[0] < spent[10**9]

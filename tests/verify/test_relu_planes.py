@@ -8,14 +8,15 @@ import copy
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text, refused
+from helpers import make_classifier, make_text, refused, set_numbers
 
 import suffice as sf
 from suffice.model.network import Network
 from suffice.proof import check_exact
 from suffice.sets.regions import Ball, Box, Hull
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Problem, Proved
-from suffice.verify.nets.branch import decide, region_queries, unit_branching
+from suffice.verify.nets.branch import decide, region_queries
 from suffice.verify.nets.crown import PreparedProblem, relu_planes
 from suffice.verify.nets.input_sets import Free, Restorations
 
@@ -78,7 +79,7 @@ def test_a_tilted_line_is_above_its_relu_whatever_the_shares(kind, seed):
 
 def tilted(monkeypatch):
     """Tilt lines from the first subproblem on."""
-    monkeypatch.setattr(unit_branching, "PLANES_AFTER", 0)
+    set_numbers(monkeypatch, DEFAULT.planes, after=0)
 
 
 def both_accept(certificate, classifier, folder):
@@ -132,7 +133,7 @@ def test_a_wide_first_step_takes_far_fewer_subproblems(monkeypatch):
 
     def counted(way):
         found = answers(way)
-        spent[unit_branching.PLANES_AFTER] = sum(query.bounded for query in way.run.queries)
+        spent[DEFAULT.planes.after] = sum(query.bounded for query in way.run.queries)
         return found
 
     monkeypatch.setattr(region_queries, "answer_queries", counted)
@@ -147,7 +148,7 @@ def test_a_wide_first_step_takes_far_fewer_subproblems(monkeypatch):
     network = Network.dense([hidden, (np.stack([out, 0 * out]), np.array([1.0 - lowest, 0.0]))])
     problem = Problem(network, region, 0, np.ones(1, dtype=bool))
     for hard in (0, 10**9):
-        monkeypatch.setattr(unit_branching, "PLANES_AFTER", hard)
+        set_numbers(monkeypatch, DEFAULT.planes, after=hard)
         answer = decide(PreparedProblem.of(problem), np.ones((1, 1), dtype=bool), Budget(60))[0]
         assert isinstance(answer, Proved)
     assert 3 * spent[0] < spent[10**9]

@@ -23,7 +23,6 @@ from suffice.verify.nets.branch.loop import evaluate
 from suffice.verify.nets.branch.subproblem import root_subproblem
 from suffice.verify.nets.branch.unit_branching import UnitBranching
 from suffice.verify.nets.crown import (
-    ZERO_TOLERANCE,
     PreparedProblem,
     intermediate_bounds,
     max_planes,
@@ -31,6 +30,7 @@ from suffice.verify.nets.crown import (
 )
 from suffice.verify.nets.crown.relu_planes import quantised_shares
 from suffice.verify.nets.input_sets import Restorations
+from suffice.verify.tolerances import ZERO_TOLERANCE
 
 WORDS = 7
 

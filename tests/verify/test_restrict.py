@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse
-from helpers import refused
+from helpers import refused, set_numbers
 from test_max_planes import both_accept, form_of, hard_questions, leaves_above
 
 import suffice as sf
 from suffice.model.network import Network
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Proved, Refuted, Unknown
-from suffice.verify.nets.branch import decide, root
+from suffice.verify.nets.branch import decide
 from suffice.verify.nets.crown import (
     BoundBatch,
     PreparedProblem,
@@ -116,8 +117,7 @@ def test_a_flip_that_the_whole_does_not_confirm_is_none(monkeypatch):
 
 
 def always(monkeypatch):
-    monkeypatch.setattr(restrict, "MIN_FIRST_WEIGHTS", -1)
-    monkeypatch.setattr(restrict, "MIN_WORD_RATIO", 1)
+    set_numbers(monkeypatch, DEFAULT.presolve, from_weights=-1, word_ratio=1)
 
 
 def test_explanations_are_the_same_and_both_checkers_accept_them(monkeypatch, tmp_path):
@@ -143,7 +143,7 @@ def test_explanations_are_the_same_and_both_checkers_accept_them(monkeypatch, tm
 
 def sieving(monkeypatch):
     always(monkeypatch)
-    monkeypatch.setattr(root, "MIN_MAXIMA_TO_FIX", 1)
+    set_numbers(monkeypatch, DEFAULT.branching, small_round=1)
 
 
 def test_sieves_of_few_words_are_read_by_both_checkers(monkeypatch, tmp_path):
@@ -184,7 +184,7 @@ def test_small_networks_and_sets_other_than_boxes_are_asked_as_they_are(monkeypa
     form = form_of("box", 0)
     free = np.arange(6) < 1
     assert not restrict.restriction_applies(form, free)
-    monkeypatch.setattr(restrict, "MIN_FIRST_WEIGHTS", -1)
+    set_numbers(monkeypatch, DEFAULT.presolve, from_weights=-1)
     assert restrict.restriction_applies(form, free)
     assert not restrict.restriction_applies(form, np.arange(6) < 3)
     assert not restrict.restriction_applies(form_of("cube", 0), free)

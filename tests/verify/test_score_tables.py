@@ -22,9 +22,11 @@ from suffice.errors import Rejected
 from suffice.importers.sklearn_asked import opened
 from suffice.model.text import rewritten, written
 from suffice.proof.certificate import Certificate
+from suffice.settings import DEFAULT
 from suffice.verify.text.lattice import build_lattice
 from suffice.verify.text.score_tables import TextScores
 from tests.forging import free_more, table_of
+from tests.helpers import set_numbers
 from tests.pipelines import judged, of_rows, question, scores
 
 GOOD = [
@@ -60,7 +62,7 @@ def test_rows_are_what_scikit_learn_says_of_every_string(seed):
 def test_explanations_are_the_cheapest_by_brute_force_and_their_certificates_hold(
     seed, monkeypatch
 ):
-    monkeypatch.setattr("suffice.optimise.table_search.FEW_TEXTS", 0)
+    set_numbers(monkeypatch, DEFAULT.queries, few_texts=0)
     rng = np.random.default_rng(200 + seed)
     ways = [judged(rng, of_rows(rng)) for _ in range(8)]
     assert ways.count("computed") > 2

@@ -24,11 +24,12 @@ from suffice.importers.bag import lowered
 from suffice.importers.kinds import NotLowered
 from suffice.model.text import rewritten, written
 from suffice.proof.certificate import Certificate
+from suffice.settings import DEFAULT, RESOURCES
 from suffice.verify.contract import Budget
-from suffice.verify.text import tree_ensembles as tables
 from suffice.verify.text.lattice import build_lattice
 from suffice.verify.text.tree_ensembles import TableProved, TableRefuted, TreeEnsemble
 from tests.forging import free_more, table_of
+from tests.helpers import set_numbers
 from tests.pipelines import every_text, judged, of_trees, question, scores
 
 GOOD = [
@@ -43,7 +44,7 @@ TEXT = "The waiter was kind, but the soup was cold and the bread was stale"
 @pytest.mark.parametrize("entries", [2**18, 16], ids=["one table", "small tables and splits"])
 @pytest.mark.parametrize("seed", range(8))
 def test_the_worst_case_is_that_of_every_allowed_string(seed, entries, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_ENTRIES", entries)
+    set_numbers(monkeypatch, RESOURCES, table_entries=entries)
     rng = np.random.default_rng(seed)
     seen = {"stands": 0, "falls": 0}
     for _ in range(12):
@@ -86,7 +87,7 @@ def test_the_worst_case_is_that_of_every_allowed_string(seed, entries, monkeypat
 def test_explanations_are_the_cheapest_by_brute_force_and_their_certificates_hold(
     seed, monkeypatch
 ):
-    monkeypatch.setattr("suffice.optimise.table_search.FEW_TEXTS", 0)
+    set_numbers(monkeypatch, DEFAULT.queries, few_texts=0)
     rng = np.random.default_rng(100 + seed)
     ways = [judged(rng, of_trees(rng)) for _ in range(10)]
     assert ways.count("computed") > 3

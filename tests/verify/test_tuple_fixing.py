@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import refused
+from helpers import refused, set_numbers
 from test_max_lines import WORDS, text_cnn
 from test_max_planes import both_accept
 
@@ -20,6 +20,7 @@ from suffice.proof import check_exact
 from suffice.proof.certificate import array
 from suffice.proof.export import export
 from suffice.sets.regions import Box
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Problem, Proved, Refuted
 from suffice.verify.nets.branch import decide, input_sets_of, loop, root, unit_branching
 from suffice.verify.nets.branch.branch_run import BranchRun
@@ -72,7 +73,7 @@ def stages(tree):
 def _few_maxima():
     """Sieves for networks in which splits alone would do."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(root, "MIN_MAXIMA_TO_FIX", 1)
+        set_numbers(patched, DEFAULT.branching, small_round=1)
         yield
 
 
@@ -137,7 +138,8 @@ def test_who_wins_where_the_label_is_lost_is_never_sifted_out(seed, sieves):
     lost = points[form.problem.margins(points).min(-1) <= 0]
     assert len(lost)
     inputs = input_sets_of(form, np.ones((1, LENGTH), dtype=bool))
-    budget = Budget(60, tuple_fixing.SUBPROBLEMS_PER_NODE // 2)  # one part, without splits
+    per_node = tuple_fixing.subproblems_per_node(DEFAULT.joint_maxpool)
+    budget = Budget(60, per_node // 2)  # one part, without splits
     quiet = BranchRun.of(
         form, inputs, [[0]], 1.0, lambda _, points, __: [None] * len(points), budget
     )

@@ -22,6 +22,7 @@ from suffice.model.text import written
 from suffice.optimise.cuts.cut_lines import _proof_nodes
 from suffice.proof.bag.check import BagCheck
 from suffice.proof.certificate import Certificate
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget
 from suffice.verify.text.lattice import build_lattice
 from suffice.verify.text.norm_form import (
@@ -32,6 +33,7 @@ from suffice.verify.text.norm_form import (
     negated,
 )
 from suffice.verify.text.viterbi import shortest_path_within
+from tests.helpers import set_numbers
 from tests.verify.test_worst_case import case_of, random_pipeline, random_question
 from tests.verify.test_worst_case_forged import header, line, linear, says
 
@@ -159,9 +161,7 @@ def leads(
 
 @pytest.mark.parametrize("counted", [0, 8], ids=["tolls", "counted"])
 def test_that_any_so_many_words_flip_is_true_of_all_texts(counted, monkeypatch):
-    monkeypatch.setattr(
-        "suffice.verify.text.norm_form.separable_minimum.MOST_COUNTED_CHANGES", counted
-    )
+    set_numbers(monkeypatch, DEFAULT.norm_form, counted_changes=counted)
     rng = np.random.default_rng(11)
     seen = Counter(any_flip(rng) for _ in range(400))
     assert min(seen["InstanceProved"], seen["InstanceRefuted"]) > 20

@@ -40,6 +40,7 @@ from suffice.model.text import rewritten, written
 from suffice.proof.bag.check import BagCheck
 from suffice.proof.bag.cuts import proved_lower_bound
 from suffice.proof.certificate import Certificate
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget
 from suffice.verify.text.lagrangian_cuts import RestorationRelaxation, word_gains
 from suffice.verify.text.lattice import NoLattice, OptionLattice, build_lattice
@@ -49,6 +50,7 @@ from suffice.verify.text.norm_form import (
     TextInstance,
     decide_instance,
 )
+from tests.helpers import set_numbers
 
 WORDS = ["good", "bad", "film", "plot", "dull", "great", "not", "very", "the", "was"]
 
@@ -266,7 +268,10 @@ def too_cheap(rng: np.random.Generator, spoil: Any = None) -> int:
     chosen = np.array([rng.integers(a, b) for a, b in itertools.pairwise(layout.offsets)])
     moved = np.flatnonzero(chosen != layout.first)
     fees = RestorationRelaxation(
-        case, chosen, np.where(rng.random(layout.word_count) < 0.5, layout.first, chosen)
+        case,
+        chosen,
+        DEFAULT.cuts,
+        np.where(rng.random(layout.word_count) < 0.5, layout.first, chosen),
     )
     if not fees.bounds:
         return 0
@@ -514,7 +519,7 @@ def narrow(rng: np.random.Generator) -> tuple[Pipeline, str, list[int]]:
 
 
 def test_splits_by_counts_prove_what_is_only_just_enough_and_their_certificates_hold(monkeypatch):
-    monkeypatch.setattr("suffice.verify.text.norm_form.segment_bound.COUNT_SPLIT_SHARE", 0.0)
+    set_numbers(monkeypatch, DEFAULT.norm_form, count_split_share=0.0)
     rng = np.random.default_rng(77)
     splits = 0
     for _ in range(60):
@@ -699,7 +704,7 @@ def test_a_rule_that_the_checker_rejects_is_left_out_and_the_words_stay(monkeypa
 def test_rules_that_shares_of_words_break_lead_to_the_same_answers(seed, monkeypatch):
     from tests import pipelines
 
-    monkeypatch.setattr("suffice.optimise.cuts.cut_search.SHORT_TEXT", 0)
+    set_numbers(monkeypatch, DEFAULT.cuts, lp_from_words=0)
     monkeypatch.setattr("suffice.optimise.cuts.cut_search.is_affordable", lambda *_: False)
     rng = np.random.default_rng([5, seed])
     made = pipelines.kinds()

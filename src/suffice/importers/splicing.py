@@ -65,7 +65,8 @@ class Splicer:
         start = next((i for i in range(len(ids)) if bare and ids[i : i + len(bare)] == bare), None)
         if start is None or any(len(set(values[0])) != 1 for values in row.values()):
             return False
-        self.before, self.behind = ids[:start], ids[start + len(bare) :]
+        self.before = ids[:start]
+        self.behind = ids[start + len(bare) :]
         self.fill = {name: values[0][0] for name, values in row.items()}
         return True
 

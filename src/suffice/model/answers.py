@@ -55,7 +55,9 @@ class Answers:
     def __init__(
         self, function: Function, labels: Sequence[str], digest: str, file: str | Path | None = None
     ) -> None:
-        self.function, self.labels, self.digest = function, tuple(labels), digest
+        self.function = function
+        self.labels = tuple(labels)
+        self.digest = digest
         self.file = None if file is None else _File(file, digest, len(self.labels))
         self.memory: dict[str, Scores] = {}
         self.taken = 0  # bytes of memory, about
@@ -107,7 +109,9 @@ class Answers:
 
     def begin(self) -> None:
         """Another answer is made: what it takes from the file counts from here."""
-        self.rests, self.looked, self.again = set(), set(), 0
+        self.rests = set()
+        self.looked = set()
+        self.again = 0
 
     @property
     def owed(self) -> int:

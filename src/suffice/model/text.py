@@ -292,7 +292,8 @@ class Writer:
     """
 
     def __init__(self, text: Text) -> None:
-        self.text, self.middle = text, len(text.words) // 2
+        self.text = text
+        self.middle = len(text.words) // 2
         self.tail = text.source[text.words[-1].end :]
         self.firsts: dict[Change, Begun] = {}
         self.seconds: dict[tuple[Change, str, tuple[str, ...]], str] = {}

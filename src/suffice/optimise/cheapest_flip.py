@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.optimise.cost import Costs
 from suffice.optimise.published.hs import sparse_attack
 from suffice.optimise.task import Progress
@@ -134,6 +135,7 @@ class _FlipSearch:
 
     def _ask(self, limit: int) -> Verdict:
         self.stats["queries"] += 1
+        work.count("sets_asked")
         left = Budget(self.budget.seconds_left, self.budget.subproblems)
         return self.oracle.ask_flips(self.costs.units, limit, self.rival_indices, left)
 

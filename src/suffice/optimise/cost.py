@@ -26,6 +26,7 @@ from suffice.model.text import Text
 Cost: TypeAlias = Mapping[str, float] | Callable[[str], float] | None
 
 EXACT_LIMIT = 2**53  # doubles add up whole numbers exactly below this
+NO_BOUND = 10**18  # no set of words costs as much
 
 
 @dataclass(frozen=True, eq=False)

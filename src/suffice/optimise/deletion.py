@@ -25,8 +25,6 @@ from suffice.verify.nets.input_sets import Free, quantised
 from suffice.verify.nets.presolve.dominated import postsolve_tree
 from suffice.verify.proof_tree import Leaf
 
-QUICK_SUBPROBLEMS = 4  # subproblems
-
 
 def free_many(cache: OracleCache) -> None:
     """Free words in order of least harm, as many as plain bounds allow."""
@@ -55,7 +53,8 @@ def free_singly(cache: OracleCache, words: Ints) -> None:
     held = cache.task.everything
     for word in words[np.argsort(-quantised(margins[None])[0], kind="stable")]:
         held = held & (np.arange(len(held)) != word)
-        if not isinstance(cache.ask(held[None], QUICK_SUBPROBLEMS)[0], Proved):
+        subproblems = cache.task.settings.word_tree.deletion_subproblems
+        if not isinstance(cache.ask(held[None], subproblems)[0], Proved):
             return
 
 

@@ -12,12 +12,12 @@ from heapq import heappop, heappush
 from itertools import islice
 
 from suffice.model.text import Change
+from suffice.optimise.cost import NO_BOUND
 from suffice.optimise.greedy_flip import greedy_attack
 from suffice.optimise.min_cost_hitting_set import bits, mask_cost
 from suffice.optimise.query_search import FlipResult, QuerySearch
+from suffice.settings import RESOURCES
 from suffice.verify.queries import ObservedFlip, OutOfBudget
-
-CHUNK = 512  # changes written at a time
 
 
 def cheapest_flip_by_cost(query_search: QuerySearch, rival: int | None = None) -> FlipResult:
@@ -51,12 +51,12 @@ class _CostOrderSearch:
             bits(self.session.movable), self.search.costs, self.session.most_changes
         )
         changes = ((cost, change) for cost, words in sets for change in self.session.changes(words))
-        while chunk := list(islice(changes, CHUNK)):
+        while chunk := list(islice(changes, RESOURCES.changes_at_once)):
             self.lower = chunk[0][0]
             if self.lower >= self.upper:
                 return self.result("")
             self._ask([(cost, change) for cost, change in chunk if cost < self.upper])
-        self.lower = int(min(self.upper, 10**18))
+        self.lower = int(min(self.upper, NO_BOUND))
         return self.result("")
 
     @property

@@ -13,8 +13,6 @@ import numpy as np
 from suffice.model.text import Change
 from suffice.verify.queries import ObservedFlip, QuerySession
 
-IDLE_STEPS = 2  # steps without progress after which an attack ends
-
 
 def greedy_attack(
     session: QuerySession, free: Sequence[int], rival: int | None = None
@@ -34,7 +32,7 @@ def greedy_attack(
         if margins[best] <= 0:
             return shrink_flip(session, trials[best], rival)
         idle_steps = 0 if margins[best] < lowest else idle_steps + 1
-        if idle_steps >= IDLE_STEPS:
+        if idle_steps >= session.settings.queries.idle_steps:
             return _change_all(session, free, rival)
         current = trials[best]
         lowest = min(lowest, float(margins[best]))

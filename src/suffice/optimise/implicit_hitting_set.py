@@ -29,6 +29,7 @@ from suffice.optimise.min_cost_hitting_set import (
 from suffice.optimise.node import ByAttack, ByCost, ByProof, Node, Reason
 from suffice.optimise.oracle_cache import OracleCache
 from suffice.optimise.word_tree import Outcome
+from suffice.settings import RESOURCES, HittingSets
 from suffice.verify.contract import (
     OneHotCoordinates,
     OutOfTime,
@@ -41,20 +42,15 @@ from suffice.verify.contract import (
 from suffice.verify.exact import confirm
 from suffice.verify.nets.presolve.one_hot import postsolve_witness
 
-# subproblems for a hitting set that may suffice, before words are deleted one by one
-EARLY_SUBPROBLEMS = 20_000
-EARLY_QUERIES = 80  # hitting sets that are asked about before that
-DELETION_SUBPROBLEMS = 250  # subproblems for each word to be deleted
-QUICK_SUBPROBLEMS = 1  # subproblems for a further counterexample
-MORE_CORES = 6  # further disjoint counterexamples sought beside each one
-MOST_PROOF_NODES = 20_000  # nodes of the word tree of a proof
-
 
 class ImplicitHittingSet:
     """One search; what it finds is about the one-hot problem (postsolve translates it)."""
 
     def __init__(self, cache: OracleCache) -> None:
-        self.cache, self.task, self.problem = cache, cache.task, cache.task.problem
+        self.cache = cache
+        self.task = cache.task
+        self.problem = cache.task.problem
+        self.settings: HittingSets = cache.task.settings.hitting_sets
         self.units = [int(unit) for unit in self.task.costs.units]
         self.include = mask_of(np.flatnonzero(self.task.include).tolist())
         self.exclude = mask_of(np.flatnonzero(~self.task.everything & ~self.task.include).tolist())
@@ -83,7 +79,9 @@ class ImplicitHittingSet:
                 return self.outcome(
                     "time is up" if self.task.budget.exhausted else f"whether {what} is undecided"
                 )
-        if (found := self._close_gap(EARLY_SUBPROBLEMS, EARLY_QUERIES)) is not None:
+        early = self.settings
+        found = self._close_gap(early.early_subproblems, early.early_queries)
+        if found is not None:
             return found
         self._delete_words()
         return self._close_gap(self.task.budget.subproblems) or self.outcome(
@@ -100,7 +98,7 @@ class ImplicitHittingSet:
             if held[word] and not self.task.include[word]:
                 trial = held.copy()
                 trial[word] = False
-                if self._suffices(trial, DELETION_SUBPROBLEMS):
+                if self._suffices(trial, self.settings.deletion_subproblems):
                     held = trial
 
     def _suffices(self, held: Bools, subproblems: int) -> bool | None:
@@ -170,7 +168,7 @@ class ImplicitHittingSet:
         undecided = False
         with contextlib.suppress(OutOfTime):
             while (hitting_set := self._next_hitting_set(cost, examined)) is not None:
-                answer = self._answer(self._as_mask(hitting_set), EARLY_SUBPROBLEMS)
+                answer = self._answer(self._as_mask(hitting_set), self.settings.early_subproblems)
                 if not isinstance(answer, Refuted):
                     examined.add(hitting_set)
                     undecided |= isinstance(answer, Unknown)
@@ -198,7 +196,7 @@ class ImplicitHittingSet:
 
     def _add_cores(self, held: Bools) -> None:
         """Other counterexamples, each without the words of those before it."""
-        for _ in range(MORE_CORES):
+        for _ in range(self.settings.more_cores):
             held = held.copy()
             held[list(self.cache.store.attacks[-1].positions)] = True
             if not self._quick_attack(held):
@@ -207,7 +205,7 @@ class ImplicitHittingSet:
     def _quick_attack(self, held: Bools) -> bool:
         """Whether a quick look finds a counterexample that keeps these words, which is kept."""
         if not self._attacks_are_minimal:
-            return self._suffices(held, QUICK_SUBPROBLEMS) is False
+            return self._suffices(held, subproblems=1) is False
         self.task.budget.check_time()
         found = self.cache.oracle.quick_witness(self.problem.features & ~held)
         if found is not None:
@@ -268,7 +266,7 @@ class ImplicitHittingSet:
         while queue:
             node = queue.pop()
             count = count + 1
-            if count > MOST_PROOF_NODES or not self._close_or_split(node, attacks, below):
+            if count > RESOURCES.most_nodes or not self._close_or_split(node, attacks, below):
                 return Node(root.held, root.out, self.task.costs.of(self.task.include))
             queue += node.children or ()
         return root

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from suffice import work
+
 Stop = Callable[[], None]  # raises when the time is up
 
 
@@ -60,6 +62,7 @@ def min_cost_hitting_set(
     None where there is no such set. A set that costs no more than `known_lower` is known to be the
     cheapest.
     """
+    work.count("master_solves")
     search = _CoverBranching(costs, forbidden_subsets, stop)
     best: int | None = None
     for found in search.hitting_sets(
@@ -83,6 +86,7 @@ def hitting_sets_up_to(
     """Every set that hits all sets and costs no more than `total`, where nothing cheaper than that
     does.
     """
+    work.count("master_solves")
     search = _CoverBranching(costs, (), stop)
     search.cost_limit = cost_limit + 1
     yield from search.hitting_sets(

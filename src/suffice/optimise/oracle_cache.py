@@ -11,25 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools
 from suffice.optimise.monotone_store import MonotoneStore
 from suffice.optimise.task import Best, Task
 from suffice.verify.contract import Budget, Oracle, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.verify.nets.bounds_oracle import BoundsOracle
-
-FIRST_PROBE = (
-    120,
-    10**8,
-    # subproblems of a first complete probe of a candidate, or, if more, those of so many
-    # multiplications
-)
-PROBE_RANGE = (
-    400,
-    5_000,
-)  # the most of them in later rounds, where subproblems are large and where they are small
-# multiplications that one probe may take, so that a hopeless one ends in a few seconds
-PROBE_WORK = 2 * 10**9
-PROBE_GROWTH = 4  # factor of subproblems per probe from one round of nodes to the next
 
 
 class OracleCache:
@@ -59,11 +46,15 @@ class OracleCache:
         answers: list[Verdict | None] = [self.store.verdict_of(row) for row in held]
         fresh = [i for i, answer in enumerate(answers) if answer is None]
         if fresh:
-            self.stats["queries"] += len(fresh)
+            self._count_asked(len(fresh))
             for i, answer in zip(fresh, self._ask_afresh(held[fresh], subproblems), strict=True):
                 answers[i] = answer
                 self.record(held[i], answer)
         return [answer for answer in answers if answer is not None]
+
+    def _count_asked(self, sets: int) -> None:
+        self.stats["queries"] += sets
+        work.count("sets_asked", sets)
 
     def _ask_afresh(self, held: Bools, subproblems: int) -> Sequence[Verdict]:
         free = self.task.problem.features & ~held
@@ -78,7 +69,7 @@ class OracleCache:
     def ask_optimised(self, held: Bools) -> Sequence[Verdict]:
         """Attacks and bounds with optimised slopes; what they decide is kept."""
         fresh = [i for i, row in enumerate(held) if self.store.verdict_of(row) is None]
-        self.stats["queries"] += len(fresh)
+        self._count_asked(len(fresh))
         free = self.task.problem.features & ~held[fresh]
         found = self.oracle.ask_cheaply(free, optimised=True, budget=self.task.budget)
         for i, answer in zip(fresh, found, strict=True):
@@ -131,10 +122,12 @@ class OracleCache:
         """How many subproblems a complete look at a candidate may take: more where they are small,
         fewer at first.
         """
-        (least, most), work = PROBE_RANGE, self.oracle.prepared.subproblem_work
-        most = max(least, min(most, PROBE_WORK // work))
-        first = max(FIRST_PROBE[0], FIRST_PROBE[1] // work)
-        return int(min(most, first * PROBE_GROWTH ** (self.rounds - 1)))
+        settings = self.task.settings.word_tree
+        work = self.oracle.prepared.subproblem_work
+        first, least, most = settings.probe_subproblems
+        most = max(least, min(most, settings.probe_work // work))
+        first = max(first, settings.large_subproblem // work)
+        return int(min(most, first * settings.probe_growth ** (self.rounds - 1)))
 
     # --- what the answers say ---
 

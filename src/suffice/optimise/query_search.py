@@ -32,14 +32,8 @@ from suffice.optimise.min_cost_hitting_set import (
     min_cost_hitting_set,
 )
 from suffice.proof.draws import draw_seed, draws
+from suffice.settings import RESOURCES, Queries
 from suffice.verify.queries import ObservedFlip, OutOfBudget, QuerySession
-
-FEW_TEXTS = 64  # where there are no more texts they are all asked, without attacks
-# changes per batch at first and at most; batches double
-FIRST_BATCH = 64
-MOST_BATCH = 2048
-WANTED_SHARE = 0.998  # of the allowed texts that a test should vouch for
-FEWEST_DRAWS = 50  # texts below which a test says nothing
 
 Progress = Callable[[int, int, float, int], None]
 
@@ -116,6 +110,10 @@ class QuerySearch:
     )  # a candidate, and the number of changes up to which all its texts keep the label
 
     @property
+    def limits(self) -> Queries:
+        return self.session.settings.queries
+
+    @property
     def everything(self) -> int:
         """All that may be held."""
         return (1 << len(self.costs)) - 1 & ~self.exclude
@@ -132,7 +130,7 @@ class QuerySearch:
         free = self.free(held)
         if self.is_proved(held):
             return None
-        if self.session.text_count(free) > FEW_TEXTS:
+        if self.session.text_count(free) > self.limits.few_texts:
             flip = greedy_attack(self.session, free)
             if flip is not None:
                 return flip
@@ -191,9 +189,9 @@ class QuerySearch:
         return self._ask_changes(change for words in sets for change in self.session.changes(words))
 
     def _ask_changes(self, changes: Iterator[Change]) -> ObservedFlip | None:
-        size = FIRST_BATCH
+        size = max(1, self.limits.few_texts)
         while part := list(islice(changes, size)):
-            size = min(2 * size, MOST_BATCH)
+            size = min(2 * size, RESOURCES.most_texts)
             margins = self.session.margins(part)
             self._record_doubts(part, margins)
             flips = np.flatnonzero(margins <= 0).tolist()
@@ -327,7 +325,7 @@ class QuerySearch:
         free = self.free(held)
         if self.is_proved(held):
             return None
-        if self.session.text_count(free) <= FEW_TEXTS or self._fits_budget(free):
+        if self.session.text_count(free) <= self.limits.few_texts or self._fits_budget(free):
             return self.decide(held)
         flip = greedy_attack(self.session, free)
         if flip is None and self.confidence is not None:
@@ -352,7 +350,10 @@ class QuerySearch:
 
     def _fits_budget(self, free: Sequence[int]) -> bool:
         """Whether all texts fit into what is left, as far as one can tell."""
-        return self.session.text_count(free) <= 0.8 * self.session.meter.remaining()
+        return (
+            self.session.text_count(free)
+            <= self.limits.budget_share * self.session.meter.remaining()
+        )
 
     # --- what cannot be exhausted ---
 
@@ -363,7 +364,7 @@ class QuerySearch:
         free = self.free(held)
         for size in range(1, self._most_changes(self.session.movable & ~held) + 1):
             more = self.session.text_count(free, size) - self.session.text_count(free, size - 1)
-            if more > 0.5 * self.session.meter.remaining():
+            if more > self.limits.budget_share * self.session.meter.remaining():
                 return None
             flip = self._ask_sets(
                 words for words in combinations(free, size) if not self._was_asked(words)
@@ -382,9 +383,9 @@ class QuerySearch:
         assert self.confidence is not None
         self.tests += 1
         error = (1.0 - self.confidence) / 2.0**self.tests
-        count = math.ceil(math.log(error) / math.log(WANTED_SHARE))
-        count = min(count, int(self.session.meter.remaining() * 0.5))
-        if count < FEWEST_DRAWS:
+        count = math.ceil(math.log(error) / math.log(self.limits.wanted_share))
+        count = min(count, int(self.session.meter.remaining() * self.limits.budget_share))
+        if count < self.limits.few_texts:
             return None
         blackbox = self.session.blackbox
         text = self.session.text

@@ -20,43 +20,18 @@ from typing import Any
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.cost import Costs
 from suffice.sets.regions import Box
+from suffice.settings import RESOURCES, RestorationSearch
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget, Problem, Proved, Unknown
 from suffice.verify.nets.attack import gradients_at_first_step
 from suffice.verify.nets.branch import UndoneBy, decide_restorations
 from suffice.verify.nets.crown import PreparedProblem
-from suffice.verify.nets.input_sets import MAX_CHUNK_NUMBERS, Restorations, chunk_slices, quantised
+from suffice.verify.nets.input_sets import Restorations, chunk_slices, quantised
 from suffice.verify.proof_tree import Tree
-
-STRENGTHEN_ROUNDS, STRENGTHEN_STEPS = (
-    16,
-    6,
-)  # of strengthening an attack: sets of words that undo it, and gradient steps against all of them
-IDLE_ROUNDS, LEAST_PROGRESS = (
-    2,
-    0.1,
-)  # rounds without progress, or with less than this share of the margin wanted, after which it ends
-STEP_SIZE = 0.4  # size of a gradient step, at first, as a share of the sets
-PROOF_SUBPROBLEMS = 600  # subproblems for one restoration proof, where they are small
-FEWEST_SUBPROBLEMS, PROOF_WORK = (
-    240,
-    (4 * 10**9, 64 * 10**8),
-)  # the fewest of them, and the multiplications allowed otherwise; and over maxima
-QUICK_SUBPROBLEMS = 24  # for a first idea of what can be proved
-MOST_OPEN = 24, 96  # open subproblems beyond which such a proof is given up; and over maxima
-MOST_SWAPS, SWAP_CANDIDATES = (
-    64,
-    48,
-)  # swaps of words that are put back for others, and words of either side tried in pairs
-SWAP_GAIN = 1e-6  # what a swap must raise the margin by, as a share of it
-# of the text's own margin: how far the label should stay behind whatever is put back
-CLEAR_SHARE = 0.2
-SWAP_PATIENCE, TABU_ROUNDS = (
-    16,
-    5,
-)  # swaps that do not help, and swaps that words are tabu after one, where proofs go over maxima
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +71,15 @@ class RestorationProver:
     budget: Budget
     # by attacked text, words that undo it
     known_undos: dict[bytes, list[Bools]] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> RestorationSearch:
+        return self.prepared.problem.settings.restorations
+
+    @property
+    def quick_subproblems(self) -> int:
+        """For a first idea of what can be proved: as many as may be open at once."""
+        return self.settings.most_open[0]
 
     def hardest(self, texts_given: Sequence[Floats], open_words: Bools) -> Attack:
         """Among perturbed texts, the one that takes most of the open words to undo."""
@@ -161,7 +145,8 @@ class RestorationProver:
             else text
         )
         idle_rounds = 0
-        for _ in range(STRENGTHEN_ROUNDS):
+        least_progress = self.settings.least_progress
+        for _ in range(self.settings.rounds):
             undo = greedy_undo(
                 problem,
                 text[None],
@@ -177,11 +162,11 @@ class RestorationProver:
             score = float(undo.cost[0]), -margin
             idle_rounds = (
                 0
-                if score > (best_score[0], best_score[1] + LEAST_PROGRESS * abs(clear_margin))
+                if score > (best_score[0], best_score[1] + least_progress * abs(clear_margin))
                 else idle_rounds + 1
             )
             best, best_score = (text, score) if score > best_score else (best, best_score)
-            if margin < clear_margin or idle_rounds > IDLE_ROUNDS:
+            if margin < clear_margin or idle_rounds > self.settings.idle_rounds:
                 break
             undo_sets.append(words)
             text = _moved_against(problem, text, np.stack(undo_sets), free, rival, clear_margin)
@@ -195,7 +180,7 @@ class RestorationProver:
         return (
             0.0
             if self.prepared.pooled is None
-            else -CLEAR_SHARE * float(problem.margins(problem.center[None])[0, rival])
+            else -self.settings.clear_share * float(problem.margins(problem.center[None])[0, rival])
         )
 
     def strengthened_by_margin(
@@ -214,7 +199,8 @@ class RestorationProver:
         rival = int(quantised(problem.margins(perturbed[None])).argmin(-1)[0])
         help_sets = list[Bools]()
         idle_rounds = 0
-        for _ in range(STRENGTHEN_ROUNDS):
+        least_progress = self.settings.least_progress
+        for _ in range(self.settings.rounds):
             undo = greedy_undo(
                 problem,
                 text[None],
@@ -226,12 +212,12 @@ class RestorationProver:
             helpful, margin = self._most_helpful(text, rival, undo.order[0], open_words, budget)
             idle_rounds = (
                 0
-                if margin < least_margin - LEAST_PROGRESS * abs(least_margin)
+                if margin < least_margin - least_progress * abs(least_margin)
                 or not np.isfinite(least_margin)
                 else idle_rounds + 1
             )
             best, least_margin = (text, margin) if margin < least_margin else (best, least_margin)
-            if idle_rounds > IDLE_ROUNDS:
+            if idle_rounds > self.settings.idle_rounds:
                 break
             help_sets.append(helpful)
             text = _moved_against(problem, text, np.stack(help_sets), free, rival, -np.inf)
@@ -294,17 +280,13 @@ class RestorationProver:
         )
         rivals = np.array([attack.rival for attack in attacks])
         pooled = self.prepared.pooled is not None
-        subproblem_limit = (
-            min(
-                PROOF_SUBPROBLEMS,
-                max(FEWEST_SUBPROBLEMS, PROOF_WORK[pooled] // self.prepared.subproblem_work),
-            )
-            if subproblems is None
-            else subproblems
-        )
-        most_open = MOST_OPEN[pooled]  # then words are split instead
+        if subproblems is None:
+            fewest, most = self.settings.proof_subproblems
+            subproblems = self.settings.proof_work // self.prepared.subproblem_work
+            subproblems = min(most, max(fewest, subproblems))
+        most_open = self.settings.most_open[pooled]  # then words are split instead
         limits = Budget(
-            self.budget.seconds_left, subproblem_limit, max_open=most_open, late_planes=plain
+            self.budget.seconds_left, subproblems, max_open=most_open, late_planes=plain
         )
         answers = decide_restorations(self.prepared, inputs, rivals, limits)
         return [
@@ -328,7 +310,7 @@ class RestorationProver:
         As far as swaps find them, from the first words of an order that helps.
         """
         problem = self.prepared.problem
-        patience = 0 if self.prepared.pooled is None else SWAP_PATIENCE
+        patience = 0 if self.prepared.pooled is None else self.settings.rounds
         swaps = SwapSearch(
             problem, text, rival, self._first_affordable(order, budget), self.costs.units, budget
         )
@@ -382,15 +364,19 @@ def _moved_against(
     first = problem.network.steps[0]
     rivals = np.full(len(sets), rival)
     restored = sets.astype(np.float64)
-    for step in range(STRENGTHEN_STEPS):
+    settings = problem.settings.restorations
+    for step in range(settings.steps):
         z = first.apply(text.reshape(1, -1)) + restored @ _RestorationRows(problem, text[None]).rows
         margins, slopes = gradients_at_first_step(problem, z, rivals)
         if margins.max() < wanted_margin:
             break
-        weights = np.exp((margins - margins.max()) / max(float(np.ptp(margins)), 1e-9) * 4.0)
+        spread = max(float(np.ptp(margins)), tolerances.TIE)
+        weights = np.exp(settings.sharpness * (margins - margins.max()) / spread)
         slope = quantised(_by_word(problem, (1.0 - restored).T @ (weights[:, None] * slopes))[None])
         corner = problem.region.minimiser(slope)[0]
-        moved = text + STEP_SIZE / (1 + step / 3) * (corner - text)
+        # Frank-Wolfe steps that shrink to a third over the rounds
+        size = settings.step_size / (1 + 2 * step / settings.steps)
+        moved = text + size * (corner - text)
         text = np.where(free[:, None], moved, problem.center)
     region = problem.region  # moves may end a rounding outside
     return np.clip(text, region.lower, region.upper) if isinstance(region, Box) else text
@@ -462,8 +448,13 @@ class SwapSearch:
     def __init__(
         self, problem: Problem, text: Floats, rival: int, words: Bools, cost: Floats, budget: float
     ) -> None:
-        self.problem, self.rival, self.words = problem, rival, words.copy()
-        self.cost, self.budget, rows = cost, budget, _RestorationRows(problem, text[None])
+        self.problem = problem
+        self.settings = problem.settings.restorations
+        self.rival = rival
+        self.words = words.copy()
+        self.cost = cost
+        self.budget = budget
+        rows = _RestorationRows(problem, text[None])
         self.restoration_rows = rows.rows_of(
             np.zeros(rows.length, dtype=np.int64), np.arange(rows.length)
         )
@@ -481,7 +472,7 @@ class SwapSearch:
         best = (self.margin, self.words.copy(), self.z)
         tabu_until = np.zeros(len(self.words), dtype=np.int64)
         idle_swaps = 0
-        for swap_number in range(MOST_SWAPS):
+        for swap_number in range(self.settings.swaps):
             inside, outside = (
                 np.flatnonzero(side & (tabu_until <= swap_number))
                 for side in (self.words, open_words & ~self.words)
@@ -489,11 +480,14 @@ class SwapSearch:
             found = None if budget.exhausted else self._best_swap(inside, outside)
             if found is None:
                 break
-            idle_swaps = 0 if found[0] > best[0] + SWAP_GAIN * abs(best[0]) else idle_swaps + 1
+            idle_swaps = (
+                0 if found[0] > best[0] + tolerances.SWAP_GAIN * abs(best[0]) else idle_swaps + 1
+            )
             if idle_swaps > patience or (idle_swaps and best[0] >= 0):
                 break
             self._swap(*found)
-            tabu_until[list(found[1:])] = swap_number + min(patience, TABU_ROUNDS)
+            # a third of the patience: three swaps may each be tried again before it ends
+            tabu_until[list(found[1:])] = swap_number + patience // 3
             best = best if idle_swaps else (self.margin, self.words.copy(), self.z)
         self.margin, self.words, self.z = best
         return self.words
@@ -507,10 +501,8 @@ class SwapSearch:
             margins = self._margins(self.z - self.restoration_rows[inside])
             least = int(((self.margin - margins) / self.cost[inside]).argmin())
             self.words[inside[least]] = False
-            self.z, self.margin = (
-                self.z - self.restoration_rows[inside[least]],
-                float(margins[least]),
-            )
+            self.z = self.z - self.restoration_rows[inside[least]]
+            self.margin = float(margins[least])
         return self
 
     def _best_swap(self, inside: Ints, outside: Ints) -> tuple[float, int, int] | None:
@@ -540,7 +532,7 @@ class SwapSearch:
         """The words after which the margin is highest, once they are back (sign 1) or no longer
         back (-1).
         """
-        most = min(SWAP_CANDIDATES, int((MAX_CHUNK_NUMBERS / len(self.z)) ** 0.5))
+        most = min(self.settings.swaps, int((RESOURCES.chunk_numbers / len(self.z)) ** 0.5))
         if len(words) <= most:
             return words
         return words[
@@ -627,6 +619,7 @@ def _sparse_adds(
 
 def _margin(problem: Problem, z: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each, from the first step's pre-activations on."""
+    work.count("undo_points", len(z))
     values = z
     for step, after in pairwise(problem.network.steps):
         values = step.onward(values, after)

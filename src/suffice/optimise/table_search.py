@@ -17,7 +17,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Ints
 from suffice.optimise.min_cost_hitting_set import bits
-from suffice.optimise.query_search import FEW_TEXTS, QuerySearch
+from suffice.optimise.query_search import QuerySearch
 from suffice.verify.contract import Budget, OutOfTime
 from suffice.verify.queries import ObservedFlip, OutOfBudget
 from suffice.verify.text.lattice import OptionLattice
@@ -41,7 +41,8 @@ class TableSearch(QuerySearch):
         limit = self.session.at_most
         if self.lattice.bag.trees is not None:
             self.tables = {
-                rival: TreeEnsemble(self.lattice, label, rival, limit) for rival in rivals
+                rival: TreeEnsemble(self.lattice, label, rival, limit, settings=self.limits)
+                for rival in rivals
             }
         else:
             texts = TextScores(self.lattice)
@@ -56,7 +57,9 @@ class TableSearch(QuerySearch):
         entries = math.prod(np.diff(self.lattice.offsets).tolist())
         limited = self.session.at_most is not None and every * self._texts_per_run < entries
         return (
-            every > FEW_TEXTS and not limited and all(table.fits for table in self.tables.values())
+            every > self.limits.few_texts
+            and not limited
+            and all(table.fits for table in self.tables.values())
         )
 
     @property
@@ -65,7 +68,7 @@ class TableSearch(QuerySearch):
         quick = all(
             isinstance(table, TreeEnsemble) and table.is_local for table in self.tables.values()
         )
-        return 200 if quick else 10
+        return self.limits.texts_per_run * (self.limits.local_speed if quick else 1)
 
     def is_proved(self, held: int) -> bool:
         return any(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats
 from suffice.optimise.deletion import (
     complete_candidate,
@@ -28,32 +29,15 @@ from suffice.optimise.deletion import (
 )
 from suffice.optimise.node import ByAttack, ByCost, ByProof, ByRestoration, Frontier, Node
 from suffice.optimise.oracle_cache import OracleCache
-from suffice.optimise.restoration import QUICK_SUBPROBLEMS, Attack, Restoration, RestorationProver
+from suffice.optimise.restoration import Attack, Restoration, RestorationProver
 from suffice.optimise.task import Best, Task
 from suffice.sets.regions import Ball, Box, Hull, Region
+from suffice.settings import WordTree
 from suffice.verify.contract import Oracle, OutOfTime, Proved, Refuted, Unknown, Witness
 from suffice.verify.nets.attack import undo_excess_changes
 from suffice.verify.nets.bounds_oracle import BoundsOracle
 from suffice.verify.nets.branch import UndoneBy
 from suffice.verify.nets.input_sets import quantised
-
-NODE_BATCH = 8  # nodes per round
-FRESH_ATTACKS = 6  # fresh attacks per node
-KEPT_ATTACKS = 3  # attacks handed down to the children
-ATTACK_ROUNDS = 6  # attacks tried on a node before it is split
-PLAIN_ROUNDS = 2  # of them before an attack is strengthened (at the root, all that come)
-MOST_REFUTED = 24  # refuted sets kept at a node, against which attacks are strengthened
-LARGE_SUBPROBLEM = (
-    10**8
-    # multiplications per subproblem beyond which the lower bound is raised before attacks are
-    # improved
-)
-# there, nodes are split at once as long as one of so many open words is necessary
-EARLY_SPLIT_RATIO = 4
-WIDE_FIRST_STEP = 64  # units of the first step beyond which strengthening attacks pays
-LONG_TEXT = 100  # or words
-TIGHT_ROUNDS = 1  # rounds of nodes with optimised planes; later words are split rather
-MARGIN_ROUNDS = 3  # rounds of nodes in which the margin of doubtful attacks is strengthened
 
 
 @dataclass(eq=False)
@@ -117,6 +101,10 @@ class WordTreeSearch:
         self.resistant_sets: list[Bools] | None = None
         self.collect_cost: int | None = None  # the cost of which every explanation is collected
         self.collected: list[tuple[Bools, Proved]] = []
+
+    @property
+    def settings(self) -> WordTree:
+        return self.task.settings.word_tree
 
     def _root(self, lower: int) -> Node:
         return Node(self.task.include, self.task.exclude | ~self.problem.features, lower)
@@ -212,9 +200,10 @@ class WordTreeSearch:
     def round(self) -> None:
         """Take the nodes with the lowest bounds, close what can be closed, split the rest."""
         self.cache.lower = self.lower
-        nodes = self.frontier.take(NODE_BATCH)
+        nodes = self.frontier.take(self.settings.node_batch)
         before = self.cache.upper
         self.cache.stats["nodes"] += len(nodes)
+        work.count("search_nodes", len(nodes))
         self.cache.rounds += 1
         if self.resistant_sets:
             self._free_resistant()
@@ -249,7 +238,7 @@ class WordTreeSearch:
             self.frontier.unresolved.append(node)
             return
         if node is self.main_node and node.attacks and self.collect_cost is None:
-            self._improve_lower(node, QUICK_SUBPROBLEMS)
+            self._improve_lower(node, self.prover.quick_subproblems)
             if node.candidate is not None and not self.resistant_sets:
                 complete_candidate(self.cache, node.candidate)
             free_more(self.cache)
@@ -266,7 +255,7 @@ class WordTreeSearch:
         )
         out = Node(node.held, node.out | is_word, node.lower, node.attacks)
         for child in (held, out):
-            child.refuted = node.refuted[-MOST_REFUTED:]
+            child.refuted = node.refuted
             if not self._close_by_known(child):
                 self.frontier.push(child)
         held.necessary_fixed = node.necessary_fixed
@@ -299,12 +288,12 @@ class WordTreeSearch:
         """Whether nodes are split unexamined: subproblems are large, and many of the words tested
         were necessary.
         """
-        return self._is_large and EARLY_SPLIT_RATIO * self.necessary >= self.screened
+        return self._is_large and self.necessary >= self.settings.early_split_share * self.screened
 
     @property
     def _is_large(self) -> bool:
         """Whether subproblems are so large that a lower bound is wanted before better attacks."""
-        return self.prover.prepared.subproblem_work > LARGE_SUBPROBLEM
+        return self.prover.prepared.subproblem_work > self.settings.large_subproblem
 
     def _fix_necessary(self, node: Node) -> bool:
         """Hold the open words that every explanation below a node contains, as shown by attacks on
@@ -314,7 +303,8 @@ class WordTreeSearch:
         """
         necessary = () if node.necessary_fixed else self._necessary_words(node)
         last = node
-        node.necessary_fixed, links = True, list[tuple[Node, int, tuple[Node, Node]]]()
+        node.necessary_fixed = True
+        links = list[tuple[Node, int, tuple[Node, Node]]]()
         for word, attack in necessary:
             is_word = np.arange(len(node.held)) == word
             held = Node(
@@ -399,7 +389,7 @@ class WordTreeSearch:
                 np.where(free[:, None], start, self.problem.center) for start in node.attacks
             ]
             fresh = self.cache.oracle.attacker.deep_attacks(
-                free, FRESH_ATTACKS, self.task.seed, self.budget
+                free, self.settings.attacks, self.task.seed, self.budget
             )
             node.attacks = self._flipping([*inherited, *fresh])
             if node.attacks or not self._decide_held(node):
@@ -443,19 +433,21 @@ class WordTreeSearch:
         queue = [node for node in nodes if node.attacks]
         left = [node for node in nodes if not node.attacks]
         strengthened = list[Node]()
-        for round_number in range(ATTACK_ROUNDS):
+        rounds = self.settings.attacks
+        plain_rounds = rounds // 3  # before attacks are strengthened
+        for round_number in range(rounds):
             if not queue or self.budget.exhausted:
                 break
             queue = [node for node in queue if not self._close_by_known(node)]
             if (
-                round_number == PLAIN_ROUNDS
+                round_number == plain_rounds
                 and self.main_node in queue
                 and self.collect_cost is None
             ):
                 self._prepare_main_node(self.main_node)
             for node in queue:
-                if round_number == PLAIN_ROUNDS or (
-                    round_number > PLAIN_ROUNDS and node is self.main_node
+                if round_number == plain_rounds or (
+                    round_number > plain_rounds and node is self.main_node
                 ):
                     self._strengthen_cost(node)
             doubtful = self._prove_restorations(queue)
@@ -475,7 +467,7 @@ class WordTreeSearch:
         better upper one.
         """
         if self._is_large:
-            self._improve_lower(node, QUICK_SUBPROBLEMS)
+            self._improve_lower(node, self.prover.quick_subproblems)
         elif self.cache.oracle.prepared.pooled is not None and self._is_continuous:
             self._free_resistant()
 
@@ -492,15 +484,19 @@ class WordTreeSearch:
         """Another attack to try, made for being hard to undo; where any text within the sets is
         one.
         """
+        units, words = self.settings.strengthen_from
         large = (
-            len(self.problem.network.steps[0].bias) > WIDE_FIRST_STEP
-            or self.problem.features.sum() > LONG_TEXT
+            len(self.problem.network.steps[0].bias) > units or self.problem.features.sum() > words
         )
         if self._is_continuous and large:
             free = self.problem.features & ~node.held
             wanted_cost = self._affordable_cost(node) + 1
             start = self.prover.strengthened_by_cost(
-                node.attacks[0], node.open_words, free, wanted_cost, node.refuted[-MOST_REFUTED:]
+                node.attacks[0],
+                node.open_words,
+                free,
+                wanted_cost,
+                node.refuted,
             )
             node.attacks = (
                 *(self._flipping([start]) if self._is_allowed(start) else ()),
@@ -514,7 +510,7 @@ class WordTreeSearch:
         if (
             node.candidate is not None
             or not self._is_continuous
-            or self.cache.rounds > MARGIN_ROUNDS
+            or self.cache.rounds > self.settings.attacks // 2
         ):
             return False
         attacks = node.attacks
@@ -553,7 +549,8 @@ class WordTreeSearch:
             return doubtful
         levels = [self._affordable_cost(node) for node, _ in unaffordable]
         opened = [node.open_words for node, _ in unaffordable]
-        plain = self.cache.rounds > TIGHT_ROUNDS
+        # optimised planes at the root's round alone: later words are rather split
+        plain = self.cache.rounds > 1
         answers = self.prover.decide(
             [attack for _, attack in unaffordable], opened, levels, plain=plain
         )
@@ -580,7 +577,7 @@ class WordTreeSearch:
         node.candidate = node.held | attack.undo_words
         node.word = attack.undo_order[0] if attack.undo_order else node.first_open
         others = (*node.attacks[: attack.index], *node.attacks[attack.index + 1 :])
-        node.attacks = (node.attacks[attack.index], *others)[:KEPT_ATTACKS]
+        node.attacks = (node.attacks[attack.index], *others)[: self.settings.attacks // 2]
         return attack
 
     def _improve_lower(self, node: Node, effort: int | None = None) -> None:

@@ -1,5 +1,7 @@
 """Certificate: the evidence for an answer as lines of plain data, and the compressed file that
 holds them.
+
+Method: certificates as lines of data (theory, section 13).
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ win them. Before that, files are read.
 
 Exit codes: 0 the certificate proves its claim, 1 it does not, 2 the files are no certificate or no
 model of the formats known here, 3 not checked by this one, or not within the time.
+
+Method: checking in rational numbers (theory, section 13).
 """
 
 from __future__ import annotations
@@ -48,16 +50,16 @@ Vector: TypeAlias = tuple[Fraction, ...]
 Places: TypeAlias = frozenset[int]
 Span: TypeAlias = tuple[Fraction, Fraction]  # a lower and an upper bound
 Signs: TypeAlias = Mapping[int, int]  # what splits say of units
-Choice: TypeAlias = tuple[int, ...]  # of each maximum of a bundle the unit that wins it
+Winners: TypeAlias = tuple[int, ...]  # of each maximum of a group the unit that wins it
 # its maxima, by first units; choices, and what they lack
-Part: TypeAlias = tuple[Choice, Mapping[Choice, Fraction]]
+Group: TypeAlias = tuple[Winners, Mapping[Winners, Fraction]]
 
 HUGE = 2**800
 WHOLE = 2**53
 ZERO = Fraction(0)
 ONE = Fraction(1)
-LEAN = Fraction(1, 2**20)  # the share within which bounds count as equal
-CHOICES, FINE = (
+TIE = Fraction(1, 2**20)  # the share within which bounds count as equal
+MAX_TUPLES, WEIGHT_DENOMINATOR = (
     2**20,
     2**64,
 )  # of winners that are looked at; parts of one that shares are rounded to
@@ -603,7 +605,7 @@ class Inputs:
     own: Sequence[Vector]
     words: Sequence[Word]
     choices: int
-    opened: Places
+    optional: Places
     costs: Sequence[int]
     budget: int
     count: int
@@ -622,13 +624,13 @@ class Inputs:
         free = self
         word = self.words[place]
         listed = {whole(choice, 0, self.choices) for choice in chosen}
-        if place in self.opened:
+        if place in self.optional:
             enough = (
-                sum(self.costs[i] for i in self.opened) <= self.budget
-                and len(self.opened) <= self.count
+                sum(self.costs[i] for i in self.optional) <= self.budget
+                and len(self.optional) <= self.count
             )
             need(enough, "this word is not paid for")
-            free = replace(self, opened=frozenset())
+            free = replace(self, optional=frozenset())
         sides = [
             {n: v for n, v in word.points.items() if (n in listed) == side}
             for side in (True, False)
@@ -641,7 +643,7 @@ class Inputs:
     def pay(self, place: int) -> tuple[Inputs, Inputs]:
         """An open word is paid for and counted; or it stays."""
         need(self.payable(place), "only an open word that can be paid for can be picked")
-        rest = replace(self, opened=self.opened - {place})
+        rest = replace(self, optional=self.optional - {place})
         paid = replace(rest, budget=self.budget - self.costs[place], count=self.count - 1)
         return paid, rest.put(place, one_of(self.own[place]))
 
@@ -651,13 +653,13 @@ class Inputs:
         )
 
     def payable(self, place: int) -> bool:
-        return place in self.opened and self.costs[place] <= self.budget and self.count > 0
+        return place in self.optional and self.costs[place] <= self.budget and self.count > 0
 
     def single(self) -> list[Vector] | None:
         """The input that is left, where words are real ones and just one is."""
         found: list[Vector] = []
         for place, word in enumerate(self.words):
-            vectors = {self.own[place]} if place in self.opened else {*word.points.values()}
+            vectors = {self.own[place]} if place in self.optional else {*word.points.values()}
             vectors |= {*word.points.values()} if self.payable(place) else set()
             if len(vectors) > 1 or not self.choices:
                 return None
@@ -677,7 +679,7 @@ class Inputs:
         for place, part in parts.items():
             look()
             least = self.words[place].least(part)
-            own = inner(part, self.own[place]) if place in self.opened else least
+            own = inner(part, self.own[place]) if place in self.optional else least
             total += own
             if self.payable(place) and least < own:
                 gains[place] = least - own
@@ -703,59 +705,61 @@ def knapsack(gains: Row, costs: Sequence[int], budget: int) -> Fraction:
 # --- bounds ---
 
 
-class Line(NamedTuple):
-    """below·z <= f(z) <= above·z + shift."""
+class UnitLines(NamedTuple):
+    """lower_slope·z <= f(z) <= upper_slope·z + upper_intercept, z being what a unit sums up."""
 
-    below: Fraction
-    above: Fraction
-    shift: Fraction
-
-
-SAME = Line(ONE, ONE, ZERO)
-NOTHING = Line(ZERO, ZERO, ZERO)
+    lower_slope: Fraction
+    upper_slope: Fraction
+    upper_intercept: Fraction
 
 
-def relu_line(span: Span, sign: int) -> Line:
-    """Lines around a relu: the one above holds at both ends, and a relu is convex."""
+SAME = UnitLines(ONE, ONE, ZERO)
+NOTHING = UnitLines(ZERO, ZERO, ZERO)
+
+
+def relu_lines(span: Span, sign: int) -> UnitLines:
+    """The lines around a relu: its chord holds at both ends, and a relu is convex."""
     least, most = span
     if sign < 0 or (most <= 0 and not sign):
         return NOTHING
     if sign > 0 or least >= 0:
         return SAME
     slope = up(most / (most - least))
-    return Line(
-        ONE if most > -least * (1 + LEAN) else ZERO, slope, max(-slope * least, most * (1 - slope))
+    return UnitLines(
+        ONE if most > -least * (1 + TIE) else ZERO, slope, max(-slope * least, most * (1 - slope))
     )
 
 
-def maximum_lines(spans: Sequence[Span], live: Sequence[bool], alpha: Vector | None) -> list[Line]:
+def max_lines(
+    spans: Sequence[Span], contending: Sequence[bool], alpha: Vector | None
+) -> list[UnitLines]:
     """Of each unit of a maximum its part in the lines around it; the constant above goes with the
     first.
 
     Below: weights of at least zero that add up to one. Above: a level at or above every lower bound
-    of those that may be the largest, plus lines above max(z - level, 0) for those whose upper
+    of those that may be the largest, plus chords of max(z - level, 0) for those whose upper
     bounds are higher.
     """
-    lows, highs = zip(*itertools.compress(spans, live), strict=True)
-    floor = max(lows)
-    top = max(highs)
+    lows, highs = zip(*itertools.compress(spans, contending), strict=True)
+    largest_low = max(lows)
+    largest_high = max(highs)
     if alpha is None:
-        level = sorted([floor, *highs])[-2]
-        close = floor - LEAN * max(top - floor, ZERO)
-        first = next(p for p, (low, _) in enumerate(spans) if live[p] and low >= close)
+        level = sorted([largest_low, *highs])[-2]
+        tie = largest_low - TIE * max(largest_high - largest_low, ZERO)
+        first = next(p for p, (low, _) in enumerate(spans) if contending[p] and low >= tie)
         weights = [ONE if p == first else ZERO for p in range(len(spans))]
     else:
-        level = floor + alpha[0] * (top - floor)
+        level = largest_low + alpha[0] * (largest_high - largest_low)
         rest = sum(alpha[1:], ZERO)
         weights = [max(ONE - rest, ZERO), *(share / max(rest, ONE) for share in alpha[1:])]
     slopes = [ZERO] * len(spans)
-    shift = level
+    intercept = level
     for p, (low, high) in enumerate(spans):
-        if live[p] and high > level:
+        if contending[p] and high > level:
             slopes[p] = up((high - level) / (high - low)) if high > low else ZERO
-            shift += max(-slopes[p] * low, high - level - slopes[p] * high)
+            intercept += max(-slopes[p] * low, high - level - slopes[p] * high)
     return [
-        Line(w, s, ZERO if p else shift)
+        UnitLines(w, s, ZERO if p else intercept)
         for p, (w, s) in enumerate(zip(weights, slopes, strict=True))
     ]
 
@@ -765,11 +769,11 @@ def may_win(group: Sequence[int], signs: Signs) -> list[int]:
     return [u for u in group if signs.get(u, 0) > 0] or [u for u in group if not signs.get(u, 0)]
 
 
-def minus(row: Row, other: Row) -> Row:
+def difference(row: Row, other: Row) -> Row:
     return {column: row.get(column, ZERO) - other.get(column, ZERO) for column in {*row, *other}}
 
 
-def between(rows: Sequence[Row], shares: Vector) -> Row:
+def plane_row(rows: Sequence[Row], shares: Vector) -> Row:
     """In each column so much of the way from the least to the largest weight."""
     found = {}
     for column in {column for row in rows for column in row}:
@@ -778,74 +782,75 @@ def between(rows: Sequence[Row], shares: Vector) -> Row:
     return found
 
 
-class Chosen(NamedTuple):
-    """What a leaf chooses: slopes below, what is taken off factors of units, shares of
-    lines above.
-    """
+class DualChoice(NamedTuple):
+    """What a leaf chooses: slopes below, multipliers of splits (beta), shares of planes."""
 
     alpha: Vector | None
-    push: Row
+    beta: Row
     shares: Mapping[int, Vector]
 
 
 class Leaf:
-    """Bounds where splits have said `signs` of units; `reach` has those by intervals over the whole
-    region.
+    """Bounds where splits have said `signs` of units; `intervals` are bounds of all units over the
+    whole region.
 
-    `stated` are bounds that were proved on the way here.
+    `lemmas` are bounds that were proved on the way here.
     """
 
     def __init__(
         self,
         model: Model,
-        reach: Mapping[int, Span],
+        intervals: Mapping[int, Span],
         inputs: Inputs,
         signs: Signs,
-        stated: Mapping[int, Span],
+        lemmas: Mapping[int, Span],
     ) -> None:
         self.model = model
-        self.reach = reach
+        self.intervals = intervals
         self.inputs = inputs
         self.signs = signs
-        self.stated = stated
+        self.lemmas = lemmas
         self.spans: dict[int, Span] = {}
-        self.lines: dict[int, Line] = {}
-        self.push: Row = {}  # what is taken off factors of units
-        self.tilted: Mapping[
+        self.lines: dict[int, UnitLines] = {}
+        self.beta: Row = {}  # what is taken off factors of units
+        self.planes: Mapping[
             int, tuple[Row, Fraction]
-        ] = {}  # rows and constants of lines above relus and maxima
+        ] = {}  # rows and constants of planes above relus and maxima
         self.empty = False  # whether the splits contradict the bounds
         for step in model.steps[:-1]:
             self.spans |= {unit: self.span(unit, step.start) for unit in step}
             self.empty |= any(low > high for low, high in self.spans.values())
             self.empty |= not all(
-                self.live(model.home[unit]) for unit in step if unit in model.home
+                self.contenders(model.home[unit]) for unit in step if unit in model.home
             )
-            self.lines |= {} if self.empty else self.around(step, None)
+            self.lines |= {} if self.empty else self.relax_step(step, None)
 
     def span(self, unit: int, start: int) -> Span:
         """Bounds of a unit's z, by intervals and by lines of the steps before; those of a relu are
         cut at zero.
         """
-        (low, high), row, bias = self.reach[unit], self.model.rows[unit], self.model.bias[unit]
+        (low, high), row, bias = self.intervals[unit], self.model.rows[unit], self.model.bias[unit]
         if self.empty or not (unit in self.model.relu or unit in self.model.home):
             return low, high
-        low = max(low, down(self.back(row, bias, start)))
-        high = min(high, -down(self.back({j: -factor for j, factor in row.items()}, -bias, start)))
-        least, most = self.stated.get(unit, (low, high))
+        low = max(low, down(self.backward_bound(row, bias, start)))
+        high = min(
+            high,
+            -down(self.backward_bound({j: -factor for j, factor in row.items()}, -bias, start)),
+        )
+        least, most = self.lemmas.get(unit, (low, high))
         low = max(low, least)
         high = min(high, most)
         sign = self.signs.get(unit, 0) if unit in self.model.relu else 0
         return max(low, ZERO) if sign > 0 else low, min(high, ZERO) if sign < 0 else high
 
-    def live(self, group: Sequence[int]) -> list[int]:
+    def contenders(self, group: Sequence[int]) -> list[int]:
         """Of a maximum, the units that may win and whose upper bounds are not below the largest
         lower bound.
         """
-        floor = max(self.spans[unit][0] for unit in group)
-        return [unit for unit in may_win(group, self.signs) if self.spans[unit][1] >= floor]
+        largest_low = max(self.spans[unit][0] for unit in group)
+        return [unit for unit in may_win(group, self.signs) if self.spans[unit][1] >= largest_low]
 
-    def around(self, step: range, alpha: Vector | None) -> dict[int, Line]:
+    def relax_step(self, step: range, alpha: Vector | None) -> dict[int, UnitLines]:
         """The lines around what a step's units give: those of the format, or those that a leaf
         chose.
         """
@@ -853,42 +858,44 @@ class Leaf:
         for unit in step:
             group = self.model.home.get(unit, [])
             if unit in self.model.relu:
-                line = relu_line(self.spans[unit], self.signs.get(unit, 0))
-                found[unit] = line if alpha is None else line._replace(below=alpha[unit])
+                line = relu_lines(self.spans[unit], self.signs.get(unit, 0))
+                found[unit] = line if alpha is None else line._replace(lower_slope=alpha[unit])
             elif unit in group[:1]:
                 spans = [self.spans[u] for u in group]
-                live = self.live(group)
+                contending = self.contenders(group)
                 shares = None if alpha is None else tuple(alpha[u] for u in group)
                 found |= zip(
-                    group, maximum_lines(spans, [u in live for u in group], shares), strict=True
+                    group, max_lines(spans, [u in contending for u in group], shares), strict=True
                 )
         return found
 
-    def back(self, row: Row, total: Fraction, start: int) -> Fraction:
+    def backward_bound(self, row: Row, total: Fraction, start: int) -> Fraction:
         """A lower bound of row·h + total, h being what the units below `start` give.
 
         A factor above zero takes the line below, one below zero the line above; a maximum's goes to
         all its units.
         """
-        form = dict(row)
+        coefficients = dict(row)
         for unit in reversed(range(start)):
             look()
             first = self.model.home.get(unit, [unit])[0]
-            factor = form.get(first, ZERO)
+            factor = coefficients.get(first, ZERO)
             line = self.lines[unit]
             weights = self.model.rows[unit]
             bias = self.model.bias[unit]
-            if factor < 0 and first in self.tilted:
-                line, (weights, bias) = SAME if unit == first else NOTHING, self.tilted[first]
-            slope = factor * (line.above if factor < 0 else line.below) - self.push.get(unit, ZERO)
-            total += min(factor, ZERO) * line.shift + slope * bias
+            if factor < 0 and first in self.planes:
+                line, (weights, bias) = SAME if unit == first else NOTHING, self.planes[first]
+            slope = factor * (line.upper_slope if factor < 0 else line.lower_slope) - self.beta.get(
+                unit, ZERO
+            )
+            total += min(factor, ZERO) * line.upper_intercept + slope * bias
             for column, weight in weights.items() if slope else ():
-                form[column] = form.get(column, ZERO) + slope * weight
+                coefficients[column] = coefficients.get(column, ZERO) + slope * weight
         return total + self.inputs.least(
-            {column: factor for column, factor in form.items() if column < 0}
+            {column: factor for column, factor in coefficients.items() if column < 0}
         )
 
-    def tilt(self, unit: int, shares: Vector) -> tuple[Row, Fraction]:
+    def plane(self, unit: int, shares: Vector) -> tuple[Row, Fraction]:
         """A row a and a number c with f(x) <= a·x + c wherever the inputs go, f being a relu or a
         maximum.
 
@@ -899,71 +906,69 @@ class Leaf:
         bias = self.model.bias
         least = self.inputs.least
         if unit in self.model.home:
-            lean = between([rows[one] for one in self.model.home[unit]], shares)
-            live = self.live(self.model.home[unit])
-            return lean, up(max(bias[one] - least(minus(lean, rows[one])) for one in live))
+            row = plane_row([rows[one] for one in self.model.home[unit]], shares)
+            contending = self.contenders(self.model.home[unit])
+            return row, up(max(bias[one] - least(difference(row, rows[one])) for one in contending))
         size = sum(map(len, self.inputs.own)) // len(shares)
-        lean = {column: shares[column // size] * weight for column, weight in rows[unit].items()}
-        return lean, up(max(-least(lean), bias[unit] - least(minus(lean, rows[unit]))))
+        row = {column: shares[column // size] * weight for column, weight in rows[unit].items()}
+        return row, up(max(-least(row), bias[unit] - least(difference(row, rows[unit]))))
 
-    def holds(self, row: Row, total: Fraction, start: int, chosen: Chosen) -> bool:
+    def holds(self, row: Row, total: Fraction, start: int, chosen: DualChoice) -> bool:
         """Whether no input is left, or row·h + total is above zero by what the leaf chose, h being
         as for `back`.
         """
         if self.empty:
             return True
         for step in self.model.steps[:-1]:
-            self.lines |= self.around(step, chosen.alpha)
-        self.push, self.tilted = (
-            chosen.push,
-            {unit: self.tilt(unit, mine) for unit, mine in chosen.shares.items()},
+            self.lines |= self.relax_step(step, chosen.alpha)
+        self.beta, self.planes = (
+            chosen.beta,
+            {unit: self.plane(unit, shares) for unit, shares in chosen.shares.items()},
         )
-        return self.back(row, total, start) > 0
+        return self.backward_bound(row, total, start) > 0
 
 
 # --- the evidence ---
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
-    """Who may win maxima of the input where the label would be lost, by what lines above bundles of
+class TupleState:
+    """Who may win maxima of the input where the label would be lost, by what planes above groups of
     maxima leave.
 
     Take an input at which the margin b + Σ A_m max_m is not above zero, and who wins each maximum
-    with A_m < 0 there. The weighted maxima of a bundle add up to f·y + g, f and g being those of
+    with A_m < 0 there. The weighted maxima of a group add up to f·y + g, f and g being those of
     its winners, y the input as numbers between -1 and 1 that move. That is at most a·y + (g + |f -
     a|) for any row a. So the margin is at least what is left of its row once all rows a are taken
-    off, at its lowest, minus these constants. With the largest of each bundle's it is at least
-    `base`, and higher by all that those of the real winners fall short of them: no more than -base.
-    And with the winners of one bundle themselves in the place of its line, it must not be above
-    zero either.
+    off, at its lowest, minus these constants. With the largest of each group's it is at least
+    `base`, and higher by all that those of the real winners fall short of them (their reduced
+    costs): no more than -base. And with the winners of one group themselves in the place of its
+    plane, it must not be above zero either.
 
-    `room` is how much choices may fall short in all; at first as much as they like.
+    `gap` is how much tuples may fall short in all; at first as much as they like.
     """
 
-    bundles: Sequence[Part]
-    room: Fraction | None
+    groups: Sequence[Group]
+    gap: Fraction | None
 
     @property
-    def nobody(self) -> bool:
-        return not all(choices for _, choices in self.bundles)
+    def is_empty(self) -> bool:
+        return not all(choices for _, choices in self.groups)
 
-    def split(self, unit: int, group: Sequence[int], sign: int) -> Left:
+    def split(self, unit: int, group: Sequence[int], sign: int) -> TupleState:
         """Where the unit wins its maximum, or another does."""
         found = []
-        for firsts, choices in self.bundles:
+        for firsts, tuples in self.groups:
             place = firsts.index(group[0]) if group[0] in firsts else None
-            right = {
-                c: n
-                for c, n in choices.items()
-                if place is None or (c[place] == unit) == (sign > 0)
+            kept = {
+                c: n for c, n in tuples.items() if place is None or (c[place] == unit) == (sign > 0)
             }
-            found.append((firsts, right))
-        return replace(self, bundles=found)
+            found.append((firsts, kept))
+        return replace(self, groups=found)
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class NormalisedMargin:
     """The margin over numbers that move between -1 and 1: units as whole numbers, all multiplied by
     the same one.
 
@@ -971,102 +976,106 @@ class Scene:
     weighted with; `level` and `row` are what the maxima with lines below have in all.
     """
 
-    own: Mapping[int, int]
+    centres: Mapping[int, int]
     rows: Mapping[int, Sequence[int]]
     level: int
-    row: Sequence[int]
+    residual_row: Sequence[int]
     radius: Mapping[int, Fraction]  # by column of the input
     scale: int
 
-    def reach(self, choice: Choice, line: Sequence[int]) -> int:
+    def tuple_offset(self, winners: Winners, plane: Sequence[int]) -> int:
         """g + |f - a| of a choice and a line."""
         look()
-        rows: Iterable[int] = self.rows[choice[0]]
-        for unit in choice[1:]:
+        rows: Iterable[int] = self.rows[winners[0]]
+        for unit in winners[1:]:
             rows = map(int.__add__, rows, self.rows[unit])
-        return sum(self.own[unit] for unit in choice) + sum(map(abs, map(int.__sub__, rows, line)))
+        return sum(self.centres[unit] for unit in winners) + sum(
+            map(abs, map(int.__sub__, rows, plane))
+        )
 
 
-def sieve(
-    data: Any, model: Model, inputs: Inputs, margin: tuple[Row, Fraction], before: Left
-) -> Left:
+def fix_tuples(
+    data: Any, model: Model, inputs: Inputs, margin: tuple[Row, Fraction], before: TupleState
+) -> TupleState:
     """What a stage leaves of what was left before it; the margin is a form over what the maxima
     give.
     """
     alpha, groups, words, rows = fields(data, "alpha bundles words rows")
     right = len(model.steps) == 2 and all(unit in model.home for unit in model.steps[0])
-    need(right, "there is nothing but maxima of the input to sieve")
-    need(movable(inputs), "there is nothing to sieve over such sets")
-    scene = seen(model, inputs, *margin, clipped(alpha, model.steps[-1].start))
-    bundles = [joined(parts, before.room) for parts in named(groups, before)]
-    lines = read_rows(rows, words, len(bundles), scene, inputs)
-    return before if before.nobody else sifted(bundles, lines, scene)
+    need(right, "there is nothing but maxima of the input to fix tuples of")
+    need(movable(inputs), "there are no tuples to fix over such sets")
+    margin_form = normalised(model, inputs, *margin, clipped(alpha, model.steps[-1].start))
+    joined_groups = [join(parts, before.gap) for parts in groups_to_join(groups, before)]
+    planes = read_rows(rows, words, len(joined_groups), margin_form, inputs)
+    return before if before.is_empty else fixed(joined_groups, planes, margin_form)
 
 
 def movable(inputs: Inputs) -> bool:
     """Whether numbers of words move on their own, and no word has to be paid for."""
     return (
-        not inputs.opened
+        not inputs.optional
         and not inputs.choices
         and all(len(word.points) == 1 for word in inputs.words)
     )
 
 
-def everybody(model: Model, here: Leaf, row: Row) -> Left:
-    """Each maximum that takes a line above for itself, with all units that may win."""
+def unfixed(model: Model, here: Leaf, row: Row) -> TupleState:
+    """Each maximum that takes a plane for itself, with all units that may win."""
     groups = {group[0]: group for group in model.home.values() if row.get(group[0], ZERO) < 0}
-    return Left(
+    return TupleState(
         [
-            ((unit,), dict.fromkeys(alone(here, group), ZERO))
+            ((unit,), dict.fromkeys(single_winners(here, group), ZERO))
             for unit, group in sorted(groups.items())
         ],
         None,
     )
 
 
-def alone(here: Leaf, group: Sequence[int]) -> list[Choice]:
-    return [] if here.empty else [(unit,) for unit in here.live(group)]
+def single_winners(here: Leaf, group: Sequence[int]) -> list[Winners]:
+    return [] if here.empty else [(unit,) for unit in here.contenders(group)]
 
 
-def named(groups: Any, before: Left) -> list[list[Part]]:
-    """The bundles that each new one is made of: by their places, or at first by the first units of
+def groups_to_join(groups: Any, before: TupleState) -> list[list[Group]]:
+    """The groups that each new one is made of: by their places, or at first by the first units of
     maxima.
     """
-    names = {firsts[0]: i for i, (firsts, _) in enumerate(before.bundles)}
-    names = names if before.room is None else {i: i for i in range(len(before.bundles))}
+    names = {firsts[0]: i for i, (firsts, _) in enumerate(before.groups)}
+    names = names if before.gap is None else {i: i for i in range(len(before.groups))}
     flat = [one for group in groups for one in group]
     need(
         {*map(type, flat)} <= {int} and sorted(flat) == sorted(names) and all(groups),
         "every part must be there once",
     )
-    return [[before.bundles[names[one]] for one in group] for group in groups]
+    return [[before.groups[names[one]] for one in group] for group in groups]
 
 
-def joined(parts: Sequence[Part], room: Fraction | None) -> Part:
-    """Choices of all parts that there is room for."""
+def join(parts: Sequence[Group], gap: Fraction | None) -> Group:
+    """Tuples of all parts whose reduced costs the gap allows together."""
     (firsts, found), *others = parts
-    for more, choices in others:
+    for more, tuples in others:
         look()
         firsts += more
-        found = dict(itertools.islice(fitting(found, choices, room), CHOICES + 1))
-        need(len(found) <= CHOICES, "more choices are left than can be looked at")
+        found = dict(itertools.islice(joinable(found, tuples, gap), MAX_TUPLES + 1))
+        need(len(found) <= MAX_TUPLES, "more choices are left than can be looked at")
     return firsts, found
 
 
-def fitting(
-    found: Mapping[Choice, Fraction], choices: Mapping[Choice, Fraction], room: Fraction | None
-) -> Iterator[tuple[Choice, Fraction]]:
-    """Pairs that lack no more than there is room for, those that lack least of the second first."""
-    order = sorted(choices.items(), key=lambda choice: choice[1])
-    for choice, lacks in found.items():
-        for other, more in order:
-            if room is not None and lacks + more > room:
+def joinable(
+    found: Mapping[Winners, Fraction], tuples: Mapping[Winners, Fraction], gap: Fraction | None
+) -> Iterator[tuple[Winners, Fraction]]:
+    """Pairs whose reduced costs the gap allows, those with the least of the second first."""
+    order = sorted(tuples.items(), key=lambda winners: winners[1])
+    for winners, reduced_cost in found.items():
+        for other, further in order:
+            if gap is not None and reduced_cost + further > gap:
                 break
-            yield choice + other, lacks + more
+            yield winners + other, reduced_cost + further
 
 
-def seen(model: Model, inputs: Inputs, row: Row, constant: Fraction, alpha: Vector) -> Scene:
-    """The units by the numbers that move, those of maxima with lines above one by one and the
+def normalised(
+    model: Model, inputs: Inputs, row: Row, constant: Fraction, alpha: Vector
+) -> NormalisedMargin:
+    """The units by the numbers that move, those of maxima with planes one by one and the
     others added up.
     """
     spans = [span for word in inputs.words for span in word.spans()]
@@ -1078,31 +1087,33 @@ def seen(model: Model, inputs: Inputs, row: Row, constant: Fraction, alpha: Vect
     total = [ZERO] * len(radius)
     for group in {group[0]: group for group in model.home.values()}.values():
         weight = row.get(group[0], ZERO)
-        for unit, share in zip(group, fine_shares([alpha[unit] for unit in group]), strict=True):
+        for unit, share in zip(group, lower_weights([alpha[unit] for unit in group]), strict=True):
             factor = abs(weight) * (share if weight > 0 else ONE)
             if factor:
-                there = sum(
+                at_centre = sum(
                     (w * middle[column] for column, w in model.rows[unit].items()), model.bias[unit]
                 )
-                moves = [
+                by_number = [
                     factor * model.rows[unit].get(column, ZERO) * most
                     for column, most in radius.items()
                 ]
                 if weight > 0:
-                    level = level + factor * there
-                    total = [a + b for a, b in zip(total, moves, strict=True)]
+                    level = level + factor * at_centre
+                    total = [a + b for a, b in zip(total, by_number, strict=True)]
                 else:
-                    own[unit] = factor * there
-                    rows[unit] = moves
+                    own[unit] = factor * at_centre
+                    rows[unit] = by_number
     return scaled(own, rows, level, total, radius)
 
 
-def fine_shares(alpha: Sequence[Fraction]) -> list[Fraction]:
+def lower_weights(alpha: Sequence[Fraction]) -> list[Fraction]:
     """Shares of at least zero that add up to one, all multiples of the same part of it; the first
     has what is left.
     """
     rest = max(sum(alpha[1:], ZERO), ONE)
-    others = [Fraction(int(share / rest * FINE), FINE) for share in alpha[1:]]
+    others = [
+        Fraction(int(share / rest * WEIGHT_DENOMINATOR), WEIGHT_DENOMINATOR) for share in alpha[1:]
+    ]
     return [ONE - sum(others, ZERO), *others]
 
 
@@ -1112,7 +1123,7 @@ def scaled(
     level: Fraction,
     row: Sequence[Fraction],
     radius: Mapping[int, Fraction],
-) -> Scene:
+) -> NormalisedMargin:
     """As whole numbers: whatever is read as a float has a power of two below, and so have sums and
     products.
     """
@@ -1125,13 +1136,15 @@ def scaled(
     )
     whole_rows = {unit: [int(value * scale) for value in mine] for unit, mine in rows.items()}
     own_ = {unit: int(value * scale) for unit, value in own.items()}
-    return Scene(
+    return NormalisedMargin(
         own_, whole_rows, int(level * scale), [int(value * scale) for value in row], radius, scale
     )
 
 
-def read_rows(data: Any, words: Any, count: int, scene: Scene, inputs: Inputs) -> list[list[int]]:
-    """Of each bundle the row of its line, by the numbers that move; what is said of the others does
+def read_rows(
+    data: Any, words: Any, count: int, margin_form: NormalisedMargin, inputs: Inputs
+) -> list[list[int]]:
+    """Of each group the row of its plane, by the numbers that move; what is said of the others does
     not count.
     """
     size = len(inputs.own[0])
@@ -1143,48 +1156,58 @@ def read_rows(data: Any, words: Any, count: int, scene: Scene, inputs: Inputs) -
         mine = dict(zip(columns, values[start : start + len(columns)], strict=True))
         found.append(
             [
-                int(mine.get(column, ZERO) * most * scene.scale)
-                for column, most in scene.radius.items()
+                int(mine.get(column, ZERO) * most * margin_form.scale)
+                for column, most in margin_form.radius.items()
             ]
         )
     return found
 
 
-def sifted(bundles: Sequence[Part], lines: Sequence[Sequence[int]], scene: Scene) -> Left:
-    """Without the choices that would lift the margin above zero, and what the others fall short of
+def fixed(
+    groups: Sequence[Group], planes: Sequence[Sequence[int]], margin_form: NormalisedMargin
+) -> TupleState:
+    """Without the tuples that would lift the margin above zero, and what the others fall short of
     the largest.
     """
     row = [
         value - sum(column)
-        for value, column in zip(scene.row, columns_of(lines, scene), strict=True)
+        for value, column in zip(
+            margin_form.residual_row, columns_of(planes, margin_form), strict=True
+        )
     ]
-    base = scene.level - sum(map(abs, row))
-    reaches = [
-        {c: scene.reach(c, line) for c in choices}
-        for (_, choices), line in zip(bundles, lines, strict=True)
+    base = margin_form.level - sum(map(abs, row))
+    offsets = [
+        {c: margin_form.tuple_offset(c, plane) for c in tuples}
+        for (_, tuples), plane in zip(groups, planes, strict=True)
     ]
-    if not all(reaches):
-        return Left(bundles, ZERO)
-    tops = [max(reach.values()) for reach in reaches]
-    for place, (reach, line) in enumerate(zip(reaches, lines, strict=True)):
-        others = sum(tops) - tops[place]
-        instead = [a + b for a, b in zip(row, line, strict=True)]
+    if not all(offsets):
+        return TupleState(groups, ZERO)
+    largest = [max(reach.values()) for reach in offsets]
+    for place, (reach, plane) in enumerate(zip(offsets, planes, strict=True)):
+        others = sum(largest) - largest[place]
+        with_tuple = [a + b for a, b in zip(row, plane, strict=True)]
         kept = (c for c, n in reach.items() if base - others - n <= 0)
-        reaches[place] = {
-            c: reach[c] for c in kept if scene.level - others - scene.reach(c, instead) <= 0
+        offsets[place] = {
+            c: reach[c]
+            for c in kept
+            if margin_form.level - others - margin_form.tuple_offset(c, with_tuple) <= 0
         }
-    highest = [max(reach.values(), default=0) for reach in reaches]
-    short = [
-        {c: Fraction(top - n, scene.scale) for c, n in reach.items()}
-        for top, reach in zip(highest, reaches, strict=True)
+    highest = [max(reach.values(), default=0) for reach in offsets]
+    reduced_costs = [
+        {c: Fraction(top - n, margin_form.scale) for c, n in reach.items()}
+        for top, reach in zip(highest, offsets, strict=True)
     ]
-    room = Fraction(sum(highest) - base, scene.scale)
-    return Left([(firsts, mine) for (firsts, _), mine in zip(bundles, short, strict=True)], room)
+    gap = Fraction(sum(highest) - base, margin_form.scale)
+    return TupleState(
+        [(firsts, mine) for (firsts, _), mine in zip(groups, reduced_costs, strict=True)], gap
+    )
 
 
-def columns_of(lines: Sequence[Sequence[int]], scene: Scene) -> Iterator[tuple[int, ...]]:
+def columns_of(
+    planes: Sequence[Sequence[int]], margin_form: NormalisedMargin
+) -> Iterator[tuple[int, ...]]:
     """The numbers of all lines, column by column."""
-    return zip(*lines, strict=True) if scene.row else iter(())
+    return zip(*planes, strict=True) if margin_form.residual_row else iter(())
 
 
 @dataclass(frozen=True, eq=False)
@@ -1192,13 +1215,13 @@ class Node:
     """What is known on the way to a place of a tree: of the texts, of units by splits and by stated
     bounds.
 
-    `left` is what sieves have left of who may win maxima.
+    `left` is what tuple fixing has left of who may win maxima.
     """
 
     inputs: Inputs
     signs: Signs = field(default_factory=dict)
     stated: Mapping[int, Span] = field(default_factory=dict)
-    left: Left | None = None
+    left: TupleState | None = None
 
 
 class Check:
@@ -1235,19 +1258,13 @@ class Check:
             len(tokens) == model.head["length"] and self.are_words(tokens),
             "the text is no list of words",
         )
-        self.features, self.label = (
-            places(features, range(len(tokens))),
-            model.head["labels"].index(label),
-        )
+        self.features = places(features, range(len(tokens)))
+        self.label = model.head["labels"].index(label)
         self.rivals = {name: j for j, name in enumerate(model.head["labels"]) if name != label}
-        self.kind, self.at_most = (
-            data.get("kind"),
-            whole(data.get("at_most", len(tokens)), 1, WHOLE),
-        )
-        self.limited, data = (
-            "at_most" in data,
-            {name: value for name, value in data.items() if name != "at_most"},
-        )
+        self.kind = data.get("kind")
+        self.at_most = whole(data.get("at_most", len(tokens)), 1, WHOLE)
+        self.limited = "at_most" in data
+        data = {name: value for name, value in data.items() if name != "at_most"}
         self.own = [exact(model.table[model.place(token)]) for token in tokens]
         each = zip(self.own, read_sets(data, model, tokens, self.own), strict=True)
         self.words = [
@@ -1452,7 +1469,7 @@ class Check:
             elif "bound" in line:
                 waiting.append(replace(node, stated=self.bound(line, node)))
             elif "sieve" in line:
-                waiting.append(replace(node, left=self.sieve(line, rival, sign, node)))
+                waiting.append(replace(node, left=self.tuple_fixing(line, rival, sign, node)))
             else:
                 self.leaf(fields(line, "leaf")[0], rival, sign, node)
 
@@ -1474,12 +1491,12 @@ class Check:
             for side, mine in zip((1, -1), left, strict=True)
         ]
 
-    def sieve(self, line: Any, rival: int, sign: int, node: Node) -> Left:
+    def tuple_fixing(self, line: Any, rival: int, sign: int, node: Node) -> TupleState:
         margin = self.margin(rival, sign)
         before = node.left
         if before is None:
-            before = everybody(self.model, self.here(node), margin[0])
-        return sieve(fields(line, "sieve")[0], self.model, node.inputs, margin, before)
+            before = unfixed(self.model, self.here(node), margin[0])
+        return fix_tuples(fields(line, "sieve")[0], self.model, node.inputs, margin, before)
 
     def here(self, node: Node) -> Leaf:
         return Leaf(self.model, self.reach, node.inputs, node.signs, node.stated)
@@ -1511,7 +1528,7 @@ class Check:
             unit: (max(low, value), high) if sign > 0 else (low, min(high, value)),
         }
 
-    def chosen(self, data: Any, signs: Signs) -> Chosen:
+    def chosen(self, data: Any, signs: Signs) -> DualChoice:
         alpha, beta, *above = fields(data, "alpha beta above" if "above" in data else "alpha beta")
         slopes = None if alpha is None else clipped(alpha, self.model.steps[-1].start)
         given = {unit: number(value, 0) for unit, value in self.units(beta)}
@@ -1520,7 +1537,7 @@ class Check:
             for unit, value in given.items()
             if unit in self.model.relu
         }
-        return Chosen(slopes, push, self.shares(above[0], signs) if above else {})
+        return DualChoice(slopes, push, self.shares(above[0], signs) if above else {})
 
     def leaf(self, data: Any, rival: int, sign: int, node: Node) -> None:
         """Nobody is left, or one input, with sign·margin above zero; or the bound is, with the
@@ -1528,7 +1545,7 @@ class Check:
         """
         chosen = self.chosen(data, node.signs)
         single = node.inputs.single()
-        if node.left is not None and node.left.nobody:
+        if node.left is not None and node.left.is_empty:
             return
         if single:
             scores = self.model.scores(single)
@@ -1553,7 +1570,7 @@ class Check:
         able = set(self.model.relu - signs.keys())
         able |= {group[0] for group in self.model.home.values()} if per == "number" else set()
         right = found and found.keys() <= able & {*self.model.steps[0]}
-        need(right, "only an open relu or a maximum of the first step can have a line above")
+        need(right, "only an open relu or a maximum of the first step can have a plane")
         return found
 
     def units(self, data: Any) -> Iterator[tuple[int, Any]]:

@@ -1,5 +1,7 @@
 """Checking: a certificate goes to the checker of its kind: proofs about networks, or texts that are
 run again.
+
+Method: a checker for each kind of evidence (theory, section 13).
 """
 
 from __future__ import annotations

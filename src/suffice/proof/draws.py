@@ -1,5 +1,7 @@
 """Draws: texts drawn uniformly from the allowed ones; search and checker draw the same from what a
 certificate says.
+
+Method: uniform sampling for what is only tested (theory, section 12).
 """
 
 from __future__ import annotations

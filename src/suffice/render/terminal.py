@@ -96,7 +96,9 @@ class Bounds:
 
     def report(self, lower: float, upper: float, elapsed: float, words: tuple[int, ...]) -> None:
         self.whole = max(self.whole, upper)
-        self.lower, self.upper, self.words = lower, upper, len(words)
+        self.lower = lower
+        self.upper = upper
+        self.words = len(words)
 
     def line(self) -> Line:
         """Both bounds as they stand, and the time."""

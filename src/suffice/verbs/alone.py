@@ -12,6 +12,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats
 from suffice.sets.regions import Choice
+from suffice.settings import RESOURCES
 from suffice.verbs.details import Alone
 from suffice.verify.contract import Problem
 from suffice.verify.nets.branch import input_sets_of
@@ -24,8 +25,6 @@ from suffice.verify.nets.crown import (
     margin_rows,
 )
 from suffice.verify.queries import QuerySession
-
-BATCH_NUMBERS = 4_000_000  # numbers per batch of inputs
 
 
 def single_word_effects(problem: Problem) -> dict[int, Alone]:
@@ -80,7 +79,7 @@ def _options(problem: Problem, region: Choice, position: int) -> Floats:
 
 
 def _margins(problem: Problem, points: Floats) -> Floats:
-    size = max(1, BATCH_NUMBERS // max(1, problem.center.size))
+    size = max(1, RESOURCES.numbers_at_once // max(1, problem.center.size))
     parts = [problem.margins(points[i : i + size]).min(-1) for i in range(0, len(points), size)]
     return np.concatenate(parts)
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from suffice.optimise.certificate_lines import positions
 from suffice.optimise.word_tree import Outcome
+from suffice.settings import RESOURCES
 from suffice.verbs.details import Alternatives
 from suffice.verbs.engines import engine_for, single_threaded
 from suffice.verbs.question import Question
@@ -15,7 +16,6 @@ from suffice.verbs.why import needed_words
 from suffice.verify.contract import Budget
 
 LIMIT = 50  # sets looked for
-SECONDS = 5.0  # at most; and no more than a tenth of the question's own limit
 
 
 def alternatives(question: Question, outcome: Outcome) -> Alternatives:
@@ -27,7 +27,7 @@ def alternatives(question: Question, outcome: Outcome) -> Alternatives:
         return alternatives_of(question, {tuple(positions(outcome.held))})
     with single_threaded():
         first = tuple(positions(outcome.held))
-        budget = Budget(min(SECONDS, question.seconds / 10))
+        budget = Budget(min(RESOURCES.alternatives_seconds, question.seconds / 10))
         others, all_found = _others(question, outcome.upper, budget)
         found = {first, *others}
         complete = len(found) < LIMIT and all_found

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from suffice import work
 from suffice.errors import NotACertificate, Rejected
 from suffice.model.network import Bools
 from suffice.optimise import certificate_lines
@@ -35,7 +36,11 @@ def finished(question: Question, outcome: Outcome, started: float, self_check: b
     """The answer to a search that has ended; where the checker ran out of time, without the lower
     bound.
     """
-    stats = {"seconds": time.monotonic() - started, **outcome.stats}
+    stats = {
+        "seconds": time.monotonic() - started,
+        **outcome.stats,
+        "work": work.so_far(),
+    }
     with single_threaded():
         if outcome.witness is not None:
             outcome = replace(

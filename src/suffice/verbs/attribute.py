@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice import work
 from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -23,6 +24,7 @@ from suffice.optimise.published.hs import sparse_attack
 from suffice.optimise.word_tree import Outcome, WordTreeSearch
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, Every, every_of, every_set, finished, summary
 from suffice.verbs.black_box import explaining, flips
@@ -30,8 +32,8 @@ from suffice.verbs.engines import (
     OneHotEngine,
     OnProgress,
     WordTreeEngine,
+    answering,
     engine_for,
-    single_threaded,
     word_tree_search,
 )
 from suffice.verbs.explanation import Explanation
@@ -221,6 +223,7 @@ def attribute(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Attribution:
     """For each word the share of explanations that hold it.
 
@@ -240,6 +243,7 @@ def attribute(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
         more={"of": of, "limit": limit},
     )
     return attributed(question, on_progress, self_check)
@@ -256,8 +260,9 @@ def attributed(
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit < MOST:
         raise InputError(f"The limit must be a whole number of at least 1, not {limit!r}.")
     if question.blackbox is not None:
-        return _asked(question, on_progress, self_check)
-    with single_threaded():
+        with work.counted():
+            return _asked(question, on_progress, self_check)
+    with answering():
         started = time.monotonic()
         hunt = _search_for(question, of, on_progress)
         outcomes = list(islice(hunt.outcomes(), limit + 1))
@@ -276,7 +281,11 @@ def attributed(
             if more or hunt.root is None
             else every_set(question, sets, hunt.root, self_check)
         )
-    stats = {"seconds": time.monotonic() - started, **hunt.stats}
+        stats = {
+            "seconds": time.monotonic() - started,
+            **hunt.stats,
+            "work": work.so_far(),
+        }
     return Attribution(
         of=of,
         explanations=found,
@@ -323,7 +332,11 @@ def _asked(question: Question, on_progress: OnProgress | None, self_check: bool)
         text=question.text,
         reason=more or heard.reason,
         certificate=every.certificate,
-        stats={"seconds": time.monotonic() - started, "queries": question.asked.meter.spent},
+        stats={
+            "seconds": time.monotonic() - started,
+            "queries": question.asked.meter.spent,
+            "work": work.so_far(),
+        },
         meta={**question.meta(), **every.meta, **caveats(question, label_stays=_empty(found))},
         proved=every.proved,
     )

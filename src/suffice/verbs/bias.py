@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -22,11 +23,12 @@ from suffice.optimise.published.hs import sparse_attack
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation, for_audits
 from suffice.sets.substitutes import group, groups, like_group
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT, summary
 from suffice.verbs.black_box import sufficiency
-from suffice.verbs.engines import single_threaded
+from suffice.verbs.engines import answering
 from suffice.verbs.question import Given, Padding, Question, check_listed
 from suffice.verbs.scarce import unknown_substitutes, why_only_unknown
 from suffice.verbs.typed import typed_verdict
@@ -216,6 +218,7 @@ def bias(
     max_queries: int | None = None,
     cache: str | Path | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Bias:
     """Does the label depend on protected words? Independent and dependent come with proof.
 
@@ -235,13 +238,14 @@ def bias(
         seconds=seconds,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     return judged(replace(plain, exclude=guarded(plain, protected)), self_check)
 
 
 def judged(question: Question, self_check: bool = True) -> Bias:
     """The answer to a question whose excluded words are the protected ones."""
-    with single_threaded(question.blackbox):
+    with answering(question.blackbox):
         started = time.monotonic()
         if question.blackbox is not None:
             verdict = sufficiency.independence(question)
@@ -347,7 +351,7 @@ def _bias(question: Question, verdict: Verdict, seconds: float) -> Bias:
         trivial=bool(idle),
         options=_options(question, positions),
         untested=_untested(question),
-        stats={"seconds": seconds},
+        stats={"seconds": seconds, "work": work.so_far()},
         meta={**question.meta(), "protected": list(positions), **_strange(question)},
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.errors import InputError, NotACertificate, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -23,9 +24,10 @@ from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.proof.check import Checked
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted
 from suffice.verbs.answer import Answer
-from suffice.verbs.engines import OnProgress, run_flip_search, single_threaded
+from suffice.verbs.engines import OnProgress, answering, run_flip_search
 from suffice.verbs.question import Given, Padding, Question
 from suffice.verbs.scarce import caveats
 from suffice.verbs.typed import typeable
@@ -59,6 +61,7 @@ def contrast(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Contrast:
     """The cheapest set of words whose change flips the label, with the flip.
 
@@ -75,6 +78,7 @@ def contrast(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
         more={} if towards is None else {"towards": plain_label(towards)},
     )
     return contrasted(question, on_progress, self_check)
@@ -88,7 +92,7 @@ def contrasted(
         raise InputError(
             "A contrast has no words to include or to exclude: take them out of the question."
         )
-    with single_threaded(question.blackbox):
+    with answering(question.blackbox):
         started = time.monotonic()
         towards = question.more.get("towards")
         if question.blackbox is not None:
@@ -306,6 +310,7 @@ def contrast_of(
         stats={
             **{k: v for k, v in flip.stats.items() if k not in COMPUTATION_KEYS},
             "seconds": seconds,
+            "work": work.so_far(),
         },
         meta={
             **question.meta(),

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from suffice import work
 from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Bools
@@ -50,6 +51,13 @@ def single_threaded(asked: BlackBox | None = None) -> Iterator[None]:
     ours = asked is None or asked.bag is not None
     limited = _controller().limit(limits=1) if ours else contextlib.nullcontext()
     with limited, np.errstate(over="ignore", invalid="ignore"):
+        yield
+
+
+@contextlib.contextmanager
+def answering(asked: BlackBox | None = None) -> Iterator[None]:
+    """What an answer is made in: one BLAS thread, and its work is counted."""
+    with work.counted(), single_threaded(asked):
         yield
 
 

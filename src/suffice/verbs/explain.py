@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suffice import work
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.optimise.cost import Cost
@@ -15,9 +16,10 @@ from suffice.optimise.published.hs import hitting_sets
 from suffice.optimise.published.msa import maximum_universal_subset
 from suffice.optimise.word_tree import Outcome, WordTreeSearch
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answering import finished
 from suffice.verbs.contrast import Contrast, contrast_of
-from suffice.verbs.engines import OnProgress, run_flip_search, run_search, single_threaded, task
+from suffice.verbs.engines import OnProgress, answering, run_flip_search, run_search, task
 from suffice.verbs.explanation import Explanation
 from suffice.verbs.mistake import Mistake, Push
 from suffice.verbs.prefer import Preference, preference
@@ -48,6 +50,7 @@ def explain(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Explanation:
     """The cheapest set of words that decides the label whatever the allowed changes of the others,
     with proof.
@@ -74,6 +77,9 @@ def explain(
     Black boxes only: `max_queries` limits how many texts are asked, `cache` is a file that keeps
     the answers, and with a `confidence` such as 0.99 a set that cannot be proved in time may come
     back as "tested".
+
+    `settings` are the tuned numbers of search and verification, for those who measure; they never
+    change what is true.
     """
     question = Question(
         classifier,
@@ -91,6 +97,7 @@ def explain(
         confidence=confidence,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     return explained(question, expected, on_progress, self_check)
 
@@ -102,7 +109,7 @@ def explained(
     self_check: bool = True,
 ) -> Explanation:
     """The answer to a question."""
-    with single_threaded(question.blackbox):
+    with answering(question.blackbox):
         started = time.monotonic()
         budget = question.budget
         wanted = None if expected is None else question.rival(expected)
@@ -117,7 +124,9 @@ def explained(
             outcome = better.improved(_run(question, limit, on_progress, better))
             result = finished(question, outcome, started, self_check)
         if wanted is not None:
-            result = replace(result, mistake=_mistake(question, result, wanted, budget, self_check))
+            mistake = _mistake(question, result, wanted, budget, self_check)
+            stats = {**result.stats, "work": work.so_far()}
+            result = replace(result, mistake=mistake, stats=stats)
         return result
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from suffice import work
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.model.network import Bools
 from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answering import Every, every_of, every_set, finished
 from suffice.verbs.black_box import explaining
 from suffice.verbs.engines import OnProgress, engine_for, single_threaded
@@ -36,6 +39,7 @@ def explain_all(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Explanations:
     """Every optimal explanation, each once, as it is found. Infeasible or undecided: that one
     answer.
@@ -55,6 +59,7 @@ def explain_all(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     return all_explained(question, on_progress, self_check)
 
@@ -72,6 +77,7 @@ class Explanations(Iterator[Explanation]):
         self.proved: tuple[str, ...] = ()
         self._question = question
         self._self_check = self_check
+        self._work = Counter[str]()
         self._answers = (
             self._asked(on_progress)
             if question.blackbox is not None
@@ -79,7 +85,8 @@ class Explanations(Iterator[Explanation]):
         )
 
     def __next__(self) -> Explanation:
-        return next(self._answers)
+        with work.counted(self._work):
+            return next(self._answers)
 
     def __repr__(self) -> str:
         return (

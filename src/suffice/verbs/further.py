@@ -23,6 +23,7 @@ from suffice.sets.perturbations import (
     RemoveOrSwap,
     WordSwap,
 )
+from suffice.settings import RESOURCES
 from suffice.verbs.details import Further
 from suffice.verbs.engines import single_threaded
 from suffice.verbs.question import Question
@@ -32,9 +33,7 @@ from suffice.verify.exact import confirm
 from suffice.verify.nets.attack import Attacker
 from suffice.verify.nets.bounds_oracle import BoundsOracle
 
-LOOK_SECONDS = 2.0  # for the look
 DOUBLINGS = 9  # how far sets are made larger or smaller
-RESTARTS = 4  # random starts of an attack
 FIRST_NEAREST = 5  # nearest words, where the question had none
 FEW_WORDS = 3  # words that nobody finds too many
 
@@ -45,7 +44,7 @@ def further(question: Question, held: Bools) -> Further | None:
     """
     total = int((question.features & ~question.excluded).sum())
     count = int(held.sum())
-    budget = Budget(LOOK_SECONDS)
+    budget = Budget(RESOURCES.further_seconds)
     with single_threaded():
         if count == 0:
             return _first_flip(question, budget)
@@ -139,7 +138,7 @@ def _flipped(question: Question, perturbation: Perturbation) -> str | None:
     except InputError:  # the vocabulary has no more words
         return None
     free = problem.features[None]
-    attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
+    attempt = Attacker.of(problem).attack(free, restarts=problem.settings.answers.restarts)
     if attempt.margin[0] > 0:
         return None
     found = confirm(problem, attempt.point, free)[0]

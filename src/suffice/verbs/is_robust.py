@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 
+from suffice import work
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.answering import public
 from suffice.verbs.black_box import sufficiency
-from suffice.verbs.engines import single_threaded
+from suffice.verbs.engines import answering
 from suffice.verbs.question import Given, Named, Padding, Question, check_listed
 from suffice.verbs.typed import typed_verdict
 from suffice.verify.contract import Verdict
@@ -29,6 +33,7 @@ def is_robust(
     max_queries: int | None = None,
     cache: str | Path | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Verdict:
     """Do these words (or positions) suffice? Proved, Refuted with a witness, or Unknown with a
     reason.
@@ -48,14 +53,18 @@ def is_robust(
         seconds=seconds,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
-    with single_threaded():
+    with answering():
+        started = time.monotonic()
         answer = (
             sufficiency.sufficiency(question)
             if question.blackbox is not None
             else _judged(question)
         )
-        return accepted_verdict(question, answer) if self_check else answer
+        verdict = accepted_verdict(question, answer) if self_check else answer
+        stats = {"seconds": time.monotonic() - started, "work": work.so_far()}
+        return replace(verdict, stats=stats)
 
 
 def _judged(question: Question) -> Verdict:

@@ -14,38 +14,28 @@ from suffice.errors import InputError
 from suffice.model.network import Bools, Floats
 from suffice.optimise.word_tree import Outcome
 from suffice.sets.perturbations import RealWords
+from suffice.settings import Answers
 from suffice.verbs.engines import oracle_for
 from suffice.verbs.question import Question
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget, OutOfTime, Proved, Unknown
 from suffice.verify.nets.bounds_oracle import BoundsOracle
 from suffice.verify.nets.presolve.one_hot import reduced_to_one_hot
 
 PREFERENCES = ("content", "found")
-RESTARTS = 4  # random starts of an attack on a candidate
-DIGITS = 6  # of what a word takes from the lead: the last bits differ between machines
-# subproblems for a candidate that attacks and plain bounds leave open, where a stop word would go
-STOP_WORD_SUBPROBLEMS = 2000
-CONTENT_WORD_SUBPROBLEMS = 200  # the same where a content word would go, of real words
-FEWEST_SUBPROBLEMS = 32  # the least of either
-WINDOW_FACTOR = 2  # times as far that a subproblem goes where lines around windows bound it
-MOST_WORK = 10**8  # multiplications that these may take, so that the search stays the larger part
-CHEAP, PASSES = (
-    2 * 10**9,
-    40,
-)  # multiplications for all cheap looks of a walk, and passes that one of them takes
-MOST_VAIN_TRIES = 3  # such candidates left open after which no more of them are looked at
 
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are
 # not among them.
 FUNCTION_WORDS = """
-a about above after again all also am an and any are as at be because been before being below between both but by
-can could did do does doing down during each either else ever few for from further had has have having he her here
-hers herself him himself his how i if in into is it its itself just may me might mine more most must my myself now
-of off on once only or other our ours ourselves out over own s same shall she should so some such t than that the
-their theirs them themselves then there these they this those through to too under until up upon us very was we
-were what when where which while who whom whose why will with would you your yours yourself yourselves
-'d 'll 'm 're 's 've i'm i've i'll i'd you're you've you'll he's she's it's we're we've they're they've that's
-there's what's who's let's
+a about above after again all also am an and any are as at be because been before being below
+between both but by can could did do does doing down during each either else ever few for from
+further had has have having he her here hers herself him himself his how i if in into is it its
+itself just may me might mine more most must my myself now of off on once only or other our ours
+ourselves out over own s same shall she should so some such t than that the their theirs them
+themselves then there these they this those through to too under until up upon us very was we were
+what when where which while who whom whose why will with would you your yours yourself yourselves 'd
+'ll 'm 're 's 've i'm i've i'll i'd you're you've you'll he's she's it's we're we've they're they've
+that's there's what's who's let's
 """
 STOP_WORDS = frozenset(FUNCTION_WORDS.split())
 
@@ -84,7 +74,14 @@ class Preference:
     budget: Budget
     # sets in which nothing is left to exchange, as far as attacks tell
     seen: set[bytes] = field(default_factory=set)
-    patience: int = MOST_VAIN_TRIES
+    patience: int = field(init=False)  # candidates that may still be left open
+
+    def __post_init__(self) -> None:
+        self.patience = self.settings.vain_tries
+
+    @property
+    def settings(self) -> Answers:
+        return self.question.settings.answers
 
     @property
     def wanted(self) -> bool:
@@ -101,7 +98,7 @@ class Preference:
         """
         found = self._worth
         tokens = self.question.text.tokens
-        worth = np.round(found / (np.abs(found).max() or 1.0), DIGITS)
+        worth = np.round(found / (np.abs(found).max() or 1.0), tolerances.WORTH_DIGITS)
         order = sorted(range(len(tokens)), key=lambda i: (is_low_content(tokens[i]), -worth[i], i))
         return [order.index(i) for i in range(len(order))]
 
@@ -142,7 +139,8 @@ class Preference:
         if proof is not None:
             return replace(outcome, held=hoped, proof=proof)
         verdict = self.oracle.ask(
-            (self.question.problem.features & ~hoped)[None], self._limited(STOP_WORD_SUBPROBLEMS)
+            (self.question.problem.features & ~hoped)[None],
+            self._limited(self.settings.exchange_subproblems),
         )[0]
         if isinstance(verdict, Proved):
             return replace(outcome, held=hoped, proof=verdict)
@@ -177,10 +175,9 @@ class Preference:
         are worth.
         """
         form = self.oracle.prepared
-        return int(
-            CHEAP
-            // (form.intermediate_work + PASSES * sum(step.weight.size for step in form.steps))
-        )
+        passes = self.settings.look_passes * sum(step.weight.size for step in form.steps)
+        work = self.question.settings.word_tree.probe_work
+        return int(work // (form.intermediate_work + passes))
 
     def _pairs(self, held: Bools, words: list[int]) -> list[tuple[int, int]]:
         """Words, and better ones that could stand in their place."""
@@ -206,12 +203,12 @@ class Preference:
         """
         question = self.question
         oracle = self.oracle
-        pairs = _promising(oracle, held, pairs, self.budget)
+        pairs = _promising(oracle, held, pairs, self.settings.restarts, self.budget)
         if not pairs:
             return held, proof, []
         rows = [_swap(held, word, other) for word, other in pairs]
         free = question.problem.features & ~np.stack(rows)
-        cheap = oracle.ask_cheaply(free, restarts=RESTARTS, budget=self.budget)
+        cheap = oracle.ask_cheaply(free, restarts=self.settings.restarts, budget=self.budget)
         patience = self.patience
         real = isinstance(question.perturbation, RealWords)
         for (word, _), row, known, answer in zip(pairs, rows, free, cheap, strict=True):
@@ -219,10 +216,9 @@ class Preference:
             verdict = answer
             hoped = hopeful and weak and isinstance(answer, Unknown)
             if isinstance(answer, Unknown) and not hoped and patience > 0 and (weak or real):
-                verdict = oracle.ask(
-                    known[None],
-                    self._limited(STOP_WORD_SUBPROBLEMS if weak else CONTENT_WORD_SUBPROBLEMS),
-                )[0]
+                # a tenth where a content word would go: less is won
+                most = self.settings.exchange_subproblems // (1 if weak else 10)
+                verdict = oracle.ask(known[None], self._limited(most))[0]
                 patience -= isinstance(verdict, Unknown)
             if isinstance(verdict, Proved) or hoped:
                 proved = verdict if isinstance(verdict, Proved) else None
@@ -235,11 +231,12 @@ class Preference:
         """
         quick = self.oracle.problem.one_hot is not None
         work = self.oracle.prepared.subproblem_work
-        most = most if self.oracle.max_of_sums is None else most // WINDOW_FACTOR
-        return Budget(
-            max(self.budget.seconds_left, 0.0),
-            most if quick else min(most, max(FEWEST_SUBPROBLEMS, MOST_WORK // work)),
-        )
+        # where lines around windows bound a subproblem, it goes twice as far
+        most = most if self.oracle.max_of_sums is None else most // 2
+        if not quick:
+            tree = self.question.settings.word_tree
+            most = min(most, max(tree.probe_subproblems[0], tree.large_subproblem // work))
+        return Budget(max(self.budget.seconds_left, 0.0), most)
 
 
 def _by_themselves(question: Question, tokens: list[str]) -> Floats:
@@ -256,7 +253,11 @@ def _by_themselves(question: Question, tokens: list[str]) -> Floats:
 
 
 def _promising(
-    oracle: BoundsOracle, held: Bools, pairs: list[tuple[int, int]], budget: Budget
+    oracle: BoundsOracle,
+    held: Bools,
+    pairs: list[tuple[int, int]],
+    restarts: int,
+    budget: Budget,
 ) -> list[tuple[int, int]]:
     """The exchanges that an attack on the set without the first word does not show to be too little
     at once.
@@ -267,7 +268,7 @@ def _promising(
     words = sorted({word for word, _ in pairs})
     free = np.repeat((problem.features & ~held)[None], len(words), axis=0)
     free[np.arange(len(words)), words] = True
-    points = oracle.attacker.attack(free, restarts=RESTARTS, budget=budget).point
+    points = oracle.attacker.attack(free, restarts=restarts, budget=budget).point
     trials = points[[words.index(word) for word, _ in pairs]]
     others = [other for _, other in pairs]
     trials[np.arange(len(pairs)), others] = problem.center[others]

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from suffice import work
 from suffice.errors import InputError
 from suffice.model.blackbox import BlackBox
 from suffice.model.classifier import Classifier
@@ -21,10 +22,11 @@ from suffice.model.text import Text
 from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.answer import Answer
 from suffice.verbs.answering import FORMAT
 from suffice.verbs.black_box import explaining
-from suffice.verbs.engines import OnProgress, single_threaded
+from suffice.verbs.engines import OnProgress, answering
 from suffice.verbs.explanation import Explanation, counted, known_below, least_by, sufficing
 from suffice.verbs.families import LIMIT, check_family, check_grown, check_nested, parameter_of
 from suffice.verbs.growth import Growth, growth, growth_asked
@@ -215,6 +217,7 @@ def profile(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Profile:
     """The explanation at each of several sizes of the sets: `profile(clf, text, sf.KNNBox, [5, 10,
     15, 25])`.
@@ -241,6 +244,7 @@ def profile(
             seconds=seconds,
             seed=seed,
             max_queries=max_queries,
+            settings=settings,
             cache=None
             if isinstance(classifier, BlackBox)
             else cache,  # all steps share that of a black box
@@ -249,8 +253,10 @@ def profile(
 
     if isinstance(classifier, BlackBox):
         classifier = classifier if cache is None else replace(classifier, cache=cache)
-        return _asked([question(size) for size in sizes], sizes, budget, on_progress, self_check)
-    with single_threaded():
+        with work.counted():
+            questions = [question(size) for size in sizes]
+            return _asked(questions, sizes, budget, on_progress, self_check)
+    with answering():
         return _climbed(question, sizes, budget, on_progress, self_check)
 
 
@@ -341,7 +347,7 @@ def _profile(
         growth=growth,
         free_until=None if radius.free is None else radius.free.size,
         needed_from=None if radius.needed is None else radius.needed.size,
-        stats=stats,
+        stats={**stats, "work": work.so_far()},
         radii={name: end.certificate for name, end in known.items() if end.certificate is not None},
         proved=tuple(
             f"at {parameter} = {exactly(end.size)}: {fact}"

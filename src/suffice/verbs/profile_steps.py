@@ -22,8 +22,6 @@ from suffice.verbs.explanation import Explanation
 from suffice.verbs.question import Question
 from suffice.verify.contract import Budget, Witness
 
-KEPT_TEXTS = 6  # perturbed texts handed to the next step
-
 
 @dataclass(eq=False)
 class _StepFacts:
@@ -89,7 +87,11 @@ def _facts_of(step: int, search: WordTreeSearch, root: Node) -> _StepFacts:
     best = search.cache.best
     robust = {} if best is None else {step: best[0]}
     sparse = sorted(search.cache.store.attacks, key=lambda witness: len(witness.positions))
-    return _StepFacts(sparse[:64], list(_perturbed_texts(root))[:KEPT_TEXTS], robust)
+    return _StepFacts(
+        sparse,
+        list(_perturbed_texts(root))[: search.settings.attacks],
+        robust,
+    )
 
 
 def _perturbed_texts(root: Node) -> Iterator[Floats]:

@@ -106,6 +106,8 @@ class Question:
         more: Mapping[str, Any] | None = None,
     ) -> None:
         _check_kinds(classifier, perturbation, padding, method)
+        if not isinstance(settings, Settings):
+            raise InputError(f"Settings must be sf.Settings(...), not {shortened(repr(settings))}.")
         if isinstance(classifier, BlackBox):
             _check_asking(perturbation, padding, method, oracle, confidence, max_queries)
             classifier = classifier if cache is None else replace(classifier, cache=cache)

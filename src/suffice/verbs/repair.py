@@ -17,6 +17,7 @@ from suffice.model.text import Text, Word
 from suffice.optimise.cost import Cost
 from suffice.proof.certificate import Certificate
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
 from suffice.verbs.accepting import accepted_verdict
 from suffice.verbs.adapters import words_of
 from suffice.verbs.answer import Answer
@@ -27,8 +28,8 @@ from suffice.verbs.engines import (
     OneHotEngine,
     OnProgress,
     WordTreeEngine,
+    answering,
     engine_for,
-    single_threaded,
     word_tree_search,
 )
 from suffice.verbs.explanation import Explanation, at_once, least_by
@@ -202,6 +203,7 @@ def repair(
     cache: str | Path | None = None,
     on_progress: OnProgress | None = None,
     self_check: bool = True,
+    settings: Settings = DEFAULT,
 ) -> Repair:
     """Do these words suffice? If not: a counterexample, and the cheapest set that holds them and
     does suffice.
@@ -219,6 +221,7 @@ def repair(
         seed=seed,
         max_queries=max_queries,
         cache=cache,
+        settings=settings,
     )
     named = words_of(words, question.text, question.label, classifier.labels)
     given = question.text.positions(named, int(question.features.sum()))
@@ -232,7 +235,7 @@ def repaired(
     question: Question, on_progress: OnProgress | None = None, self_check: bool = True
 ) -> Repair:
     """The answer to a question whose included words are the given ones."""
-    with single_threaded(question.blackbox):
+    with answering(question.blackbox):
         started = time.monotonic()
         budget = question.budget
         if question.blackbox is not None:

@@ -20,12 +20,10 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.sets.regions import Choice
+from suffice.settings import RESOURCES
 from suffice.verbs.question import Question
 from suffice.verify.contract import Problem, Refuted, Verdict, Witness
 from suffice.verify.exact import confirm
-
-ROUNDS = 12  # of changes of single words, from each start
-NUMBERS = 2**24  # of all points that are tried for one flip
 
 
 def typeable(
@@ -156,14 +154,12 @@ class _Look:
         more.
         """
         lead = float(self.lead(chosen[None])[0])
-        for _ in range(ROUNDS):
+        for _ in range(self.problem.settings.answers.sparse_rounds):
             if lead < 0:
                 return chosen
             trials = self._neighbours(chosen)
-            if (
-                not len(trials)
-                or self.spent + 2 * trials.size * self.region.center.shape[1] > NUMBERS
-            ):
+            work = 2 * trials.size * self.region.center.shape[1]
+            if not len(trials) or self.spent + work > RESOURCES.typed_numbers:
                 return None
             leads = self.lead(trials)
             best = int(leads.argmin())

@@ -16,6 +16,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.sets.regions import Choice, Region
+from suffice.settings import RESOURCES
 from suffice.verbs.alone import single_word_effects as strengths_of
 from suffice.verbs.details import Change, Detail
 from suffice.verbs.question import Question
@@ -28,11 +29,6 @@ from suffice.verify.queries import Meter
 from suffice.verify.solvers import bounds_oracle_for
 
 SHOWN = 8  # options named per word
-RESTARTS = 4  # random starts of an attack
-ROUNDS = 4  # of making an attack sparse
-# for all the words whose flip an attack does not find, and for those that only substitutes flip
-SECONDS = 1.0
-LARGEST = 4_000_000  # numbers per batch of restored inputs
 
 
 def details(question: Question, held: Bools) -> tuple[Detail, ...]:
@@ -48,7 +44,9 @@ def details(question: Question, held: Bools) -> tuple[Detail, ...]:
     places = np.flatnonzero(problem.features).tolist()
     known = [_detail(question, place, found.get(place), needed=place in alone) for place in places]
     known = [replace(detail, alone=strengths.get(detail.position)) for detail in known]
-    return with_swap_proofs(question, np.flatnonzero(held).tolist(), known, Meter(Budget(SECONDS)))
+    return with_swap_proofs(
+        question, np.flatnonzero(held).tolist(), known, Meter(Budget(RESOURCES.detail_seconds))
+    )
 
 
 def _typed(question: Question, held: Bools, place: int, known: Witness) -> Witness:
@@ -82,7 +80,7 @@ def flips(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
     """
     if not len(words):
         return {}
-    attempt = Attacker.of(problem).attack(free, restarts=RESTARTS)
+    attempt = Attacker.of(problem).attack(free, restarts=problem.settings.answers.restarts)
     hits = np.flatnonzero(attempt.margin <= 0)
     points = _sparse(problem, attempt.point[hits])
     found = zip(words[hits], confirm(problem, points, free[hits]), strict=True)
@@ -117,7 +115,7 @@ def _searched(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
     """
     if not len(words):
         return {}
-    answers = bounds_oracle_for(problem).ask(free, Budget(SECONDS))
+    answers = bounds_oracle_for(problem).ask(free, Budget(RESOURCES.detail_seconds))
     hits = [(i, answer.witness) for i, answer in enumerate(answers) if isinstance(answer, Refuted)]
     points = _sparse(problem, np.array([witness.point for _, witness in hits]))
     sparse = confirm(problem, points, free[[i for i, _ in hits]])
@@ -128,13 +126,13 @@ def _searched(problem: Problem, free: Bools, words: Ints) -> dict[int, Witness]:
 
 def _sparse(problem: Problem, points: Floats) -> Floats:
     """Put back as many changed words as keep each flip, those that matter least first."""
-    size = max(1, LARGEST // max(1, problem.center.size * len(problem.center)))
+    size = max(1, RESOURCES.numbers_at_once // max(1, problem.center.size * len(problem.center)))
     parts = [_sparse_part(problem, points[i : i + size]) for i in range(0, len(points), size)]
     return np.concatenate(parts) if parts else points
 
 
 def _sparse_part(problem: Problem, points: Floats) -> Floats:
-    for _ in range(ROUNDS):
+    for _ in range(problem.settings.answers.sparse_rounds):
         trials = _restored(points, problem.center, _importance(problem, points))
         flat = trials.reshape(-1, *problem.center.shape)
         flips = (problem.margins(flat).min(-1) < 0).reshape(trials.shape[:2])

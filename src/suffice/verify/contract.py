@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints, Network
 from suffice.proof.certificate import Certificate
 from suffice.sets.regions import Choice, Region
@@ -73,6 +74,7 @@ class Problem:
 
     def margins(self, points: Floats) -> Floats:
         """Margins (n, rivals) of points (n, length, dimension), by the plain forward pass."""
+        work.count("forward_points", math.prod(points.shape[:-2]))
         scores = self.network.forward(points)
         return np.asarray(scores[..., self.label, None] - scores[..., self.rivals])
 
@@ -223,6 +225,8 @@ class Proved(_JsonVerdict):
     by: str = "bounds"
     certificate: Certificate | None = None
     proved: tuple[str, ...] = ()
+    # as an answer: its seconds, and what was done for it (`suffice.work`)
+    stats: Mapping[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return True
@@ -236,7 +240,13 @@ class Proved(_JsonVerdict):
         return f"<Proved by {self.by}{'' if self.certificate is None else ', with a certificate'}>"
 
     def to_dict(self) -> dict[str, Any]:
-        return _verdict_data("proved", self.by, certificate=self.certificate, proved=self.proved)
+        return _verdict_data(
+            "proved",
+            self.by,
+            certificate=self.certificate,
+            proved=self.proved,
+            stats=self.stats,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +257,8 @@ class Refuted(_JsonVerdict):
     by: str = "bounds"
     certificate: Certificate | None = None
     proved: tuple[str, ...] = ()
+    # as an answer: its seconds, and what was done for it (`suffice.work`)
+    stats: Mapping[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return False
@@ -262,7 +274,12 @@ class Refuted(_JsonVerdict):
 
     def to_dict(self) -> dict[str, Any]:
         return _verdict_data(
-            "refuted", self.by, self.witness, certificate=self.certificate, proved=self.proved
+            "refuted",
+            self.by,
+            self.witness,
+            certificate=self.certificate,
+            proved=self.proved,
+            stats=self.stats,
         )
 
 
@@ -272,6 +289,7 @@ class Unknown(_JsonVerdict):
 
     reason: str
     by: str = "bounds"
+    stats: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if not self.reason:
@@ -287,7 +305,7 @@ class Unknown(_JsonVerdict):
         return f"Undecided: {self.reason}."
 
     def to_dict(self) -> dict[str, Any]:
-        return _verdict_data("unknown", self.by, reason=self.reason)
+        return _verdict_data("unknown", self.by, reason=self.reason, stats=self.stats)
 
 
 def _verdict_data(
@@ -297,6 +315,7 @@ def _verdict_data(
     reason: str = "",
     certificate: Certificate | None = None,
     proved: Sequence[str] = (),
+    stats: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A verdict as plain data: the same keys for all three."""
     return {
@@ -307,6 +326,7 @@ def _verdict_data(
         "witness": None if witness is None else witness.to_dict(),
         "proved": list(proved),
         "certificate": None if certificate is None else certificate.summary(),
+        "stats": dict(stats or {}),
     }
 
 

@@ -16,15 +16,18 @@ from suffice.model.curves import CURVES, FUZZ, Curve
 from suffice.model.network import Bools, Floats, Network
 from suffice.model.step import Ints, is_sparse
 from suffice.sets.regions import Hull
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Problem, Witness
 from suffice.verify.nets.crown import prepared_original
-
-UNIT_ROUNDOFF = 2.0**-53
-# weights beyond which a single input would take many seconds in exact arithmetic
-MAX_EXACT_WEIGHTS = 3_000_000
-ONE_HOT_ERROR_FACTOR = 4  # times its error bound that a one-hot margin must be away from zero
-# more than all that a sum of products can lose below the smallest normal number
-UNDERFLOW_ERROR = 2.0**-1022
+from suffice.verify.tolerances import (
+    ERROR_FACTOR,
+    FORWARD_FACTOR,
+    FORWARD_TERMS,
+    MIXTURE_ROUNDING,
+    UNDERFLOW_ERROR,
+    UNIT_ROUNDOFF,
+    WIDENING,
+)
 
 
 def scores_with_error(
@@ -37,7 +40,7 @@ def scores_with_error(
     values = points.reshape(len(points), network.inputs)
     error = np.full(values.shape, input_error)
     for step in network.steps:
-        gamma = 2 * (step.weight.shape[1] + 4) * UNIT_ROUNDOFF
+        gamma = FORWARD_FACTOR * (step.weight.shape[1] + FORWARD_TERMS) * UNIT_ROUNDOFF
         magnitude = step.magnified(np.abs(values)) + np.abs(step.bias)
         carried_error = step.magnified(error) if error.any() else 0.0
         error = carried_error * (1 + gamma) + gamma * magnitude + UNDERFLOW_ERROR
@@ -104,7 +107,7 @@ def _nonzero_entries(weight: Floats) -> tuple[Ints, Ints, Floats]:
 
 def has_exact_scores(network: Network) -> bool:
     """Whether exact scores exist and take no longer than a moment."""
-    return not network.curved and network.weights <= MAX_EXACT_WEIGHTS
+    return not network.curved and network.weights <= RESOURCES.exact_weights
 
 
 def predicted_class(network: Network, point: Floats) -> int:
@@ -193,10 +196,10 @@ def _margins_with_slack(
     if mixed:
         assert isinstance(problem.region, Hull)
         input_error = (
-            64 * UNIT_ROUNDOFF * float(np.abs(points).max()) * problem.region.points.shape[1]
+            MIXTURE_ROUNDING * float(np.abs(points).max()) * problem.region.points.shape[1]
         )
     scores, score_errors = scores_with_error(problem.full_network, points, input_error)
-    margin_error = (score_errors[:, [problem.label]] + score_errors[:, rivals]) * (1 + 1e-9)
+    margin_error = (score_errors[:, [problem.label]] + score_errors[:, rivals]) * (1 + WIDENING)
     return scores[:, [problem.label]] - scores[:, rivals], margin_error
 
 
@@ -224,7 +227,7 @@ def _confirm_one_hot(
     )
     rival_places = list(range(len(problem.rivals)) if target_rivals is None else target_rivals)
     margins = problem.margins(points)[:, rival_places]
-    error = ONE_HOT_ERROR_FACTOR * prepared_original(one_hot.original).margin_error[rival_places]
+    error = ERROR_FACTOR * prepared_original(one_hot.original).margin_error[rival_places]
     found: list[Witness | None] = [None] * len(points)
     for i in np.flatnonzero(allowed & (margins - error <= 0).any(-1)):
         best = int((margins[i] + error).argmin())

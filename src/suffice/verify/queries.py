@@ -18,22 +18,14 @@ from itertools import combinations, islice, product
 
 import numpy as np
 
+from suffice import work
 from suffice.model.answers import PROBES
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
 from suffice.model.text import Change, Text, Writer
-from suffice.settings import DEFAULT, Settings
+from suffice.settings import DEFAULT, RESOURCES, Settings
 from suffice.verify.contract import Budget, Witness, winner
 
-# seconds that a run of texts should take between two looks at the clock
-SECONDS_BETWEEN_LOOKS = 0.4
-# texts between two looks
-FEWEST_TEXTS = 16
-MOST_TEXTS = 2048
-GUESSED_RATE, FASTEST_RATE = (
-    1000.0,
-    50_000.0,
-)  # texts per second where nothing is known yet, and what writing them allows
 NO_POINT = np.zeros((0, 0))  # a text is no point
 
 
@@ -61,6 +53,11 @@ class Meter:
     spent: int = 0
     seconds: float = 0.0
 
+    def spend(self, texts: int) -> None:
+        """So many more texts were asked."""
+        self.spent += texts
+        work.count("texts", texts)
+
     def check_time(self) -> None:
         if self.budget.exhausted:
             raise OutOfBudget("time is up")
@@ -68,7 +65,9 @@ class Meter:
     @property
     def rate(self) -> float:
         """Texts per second."""
-        return min(self.spent / self.seconds, FASTEST_RATE) if self.seconds else GUESSED_RATE
+        if not self.seconds:
+            return RESOURCES.guessed_rate
+        return min(self.spent / self.seconds, RESOURCES.fastest_rate)
 
     def remaining(self) -> float:
         """About how many texts may still be asked."""
@@ -90,11 +89,10 @@ class Meter:
     def next_batch(self) -> int:
         """How many texts may be asked before the next look at the clock."""
         self.check_time()
-        size = (
-            int(min(max(self.rate * SECONDS_BETWEEN_LOOKS, FEWEST_TEXTS), MOST_TEXTS))
-            if self.seconds
-            else FEWEST_TEXTS
-        )
+        size = RESOURCES.fewest_texts
+        if self.seconds:
+            wanted = int(self.rate * RESOURCES.look_seconds)
+            size = min(max(wanted, size), RESOURCES.most_texts)
         if self.max_queries is None:
             return size
         left = self.max_queries - self.total
@@ -126,19 +124,14 @@ class QuerySession:
         answers = self.blackbox.answers
         meter = self.meter
         single_changes = (((i, word),) for i, words in enumerate(self.options) for word in words)
-        room = (
-            FEWEST_TEXTS
-            if meter.max_queries is None
-            else meter.max_queries - meter.total - PROBES - 2
-        )
-        changed = [
-            self.write(change) for change in islice(single_changes, max(0, min(room, FEWEST_TEXTS)))
-        ]
+        most = RESOURCES.fewest_texts
+        room = most if meter.max_queries is None else meter.max_queries - meter.total - PROBES - 2
+        changed = [self.write(change) for change in islice(single_changes, max(0, min(room, most)))]
         before = answers.asked
         rows = answers.scores(
             [self.text.source] if answers.moves is not None else [self.text.source, *changed]
         )
-        meter.spent += answers.asked - before
+        meter.spend(answers.asked - before)
         return int(rows[0].argmax())
 
     @cached_property
@@ -168,7 +161,7 @@ class QuerySession:
         """The scores of a text that is asked once more, by itself."""
         if not self.meter.allows(1 + self.blackbox.answers.owed):
             raise OutOfBudget(self.meter.limit)
-        self.meter.spent += 1
+        self.meter.spend(1)
         return self.blackbox.answers.ask([text])
 
     def recheck_answers(self) -> None:
@@ -178,7 +171,7 @@ class QuerySession:
         answers = self.blackbox.answers
         asked_before = answers.asked
         answers.settle()
-        self.meter.spent += answers.asked - asked_before
+        self.meter.spend(answers.asked - asked_before)
 
     def observed_flip(self, change: Change, rival: int | None = None) -> ObservedFlip:
         """A change whose margin is not above zero, with the rival that wins."""
@@ -222,7 +215,7 @@ class QuerySession:
             if meter.max_queries is not None and not meter.allows(answers.missing(part)):
                 raise OutOfBudget(meter.limit)
             parts.append(answers.scores(part))
-            meter.spent += answers.asked - asked_before
+            meter.spend(answers.asked - asked_before)
             meter.seconds += time.monotonic() - start_time if answers.asked > asked_before else 0.0
             start += len(part)
         return np.concatenate(parts) if parts else np.zeros((0, len(self.blackbox.labels)))

@@ -98,7 +98,8 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         clerks = Clerks(workers, limits.waiting)
-        state.desk, state.corpora = Desk(clerks, limits), Corpora(limits)
+        state.desk = Desk(clerks, limits)
+        state.corpora = Corpora(limits)
         clerks.start()
         yield
         await clerks.close()

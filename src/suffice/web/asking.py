@@ -80,7 +80,8 @@ class Desk:
     """What all questions of a server share: the clerks, the jobs under way, the answers kept."""
 
     def __init__(self, clerks: Clerks, limits: Limits) -> None:
-        self.clerks, self.shelf = clerks, Shelf(limits)
+        self.clerks = clerks
+        self.shelf = Shelf(limits)
         self.running: dict[str, Job] = {}
 
     def stop(self, key: str) -> None:

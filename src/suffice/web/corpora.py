@@ -177,7 +177,8 @@ class Corpora:
     """The last few corpora; the oldest that nobody runs goes when there are too many."""
 
     def __init__(self, limits: Limits) -> None:
-        self.limits, self.secret = limits, secrets.token_bytes(32)
+        self.limits = limits
+        self.secret = secrets.token_bytes(32)
         self.kept: OrderedDict[str, Corpus] = OrderedDict()
         self.folder: tempfile.TemporaryDirectory[str] | None = None
 

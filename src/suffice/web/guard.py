@@ -49,7 +49,9 @@ class Guard:
     """Checks Host and Origin, and puts the security headers on every answer."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], pages: Collection[str]) -> None:
-        self.app, self.hosts, self.pages = app, {host.lower() for host in hosts}, pages
+        self.app = app
+        self.hosts = {host.lower() for host in hosts}
+        self.pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.min_cost_hitting_set import mask_cost, mask_of
+from suffice.settings import RESOURCES
+from suffice.verify import tolerances
 from suffice.verify.queries import OutOfBudget
 from suffice.verify.text.norm_form import InstanceProved, NormSegment
 
@@ -54,6 +57,7 @@ def solve_master_lp(
         return np.array([low for low, _ in bounds])
     rows = np.array([w for w, _ in cuts])
     thresholds = np.array([n for _, n in cuts])
+    work.count("linear_programs")
     solution = linprog(costs_array, A_ub=-rows, b_ub=-thresholds, bounds=bounds)
     return np.asarray(solution.x) if solution.status == 0 else None
 
@@ -63,13 +67,14 @@ def solve_master(
     costs: Sequence[int],
     include: int,
     exclude: int,
+    nodes: int,
     seconds: float,
     below: int | None,
 ) -> tuple[int | None, int | None]:
-    """The master problem: a set that keeps every cut (the cheapest, if there is time), and a lower
-    bound on its cost.
+    """The master problem: a set that keeps every cut (the cheapest, if `nodes` of the solver's tree
+    are enough), and a lower bound on its cost.
 
-    With `below`, only sets that cost less are of interest. No set: none was found in time; no bound
+    With `below`, only sets that cost less are of interest. No set: none was found so far; no bound
     either: there is none.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -89,28 +94,37 @@ def solve_master(
     limits = [LinearConstraint(rows, thresholds, np.inf)]
     if below is not None:
         limits.append(LinearConstraint(costs_array[None], -np.inf, below - 0.5))
+    work.count("master_solves")
     solution = milp(
         costs_array,
         integrality=np.ones(count),
         bounds=Bounds(low, high),
         constraints=limits,
-        options={"time_limit": max(seconds, 0.02), "mip_rel_gap": 0.0},
+        options={
+            "node_limit": nodes,
+            "time_limit": max(seconds, RESOURCES.solver_seconds),
+            "mip_rel_gap": 0.0,
+        },
     )
-    return _set_and_bound(solution, costs)
+    return _set_and_bound(solution, nodes, costs)
 
 
-def _set_and_bound(solution: Any, costs: Sequence[int]) -> tuple[int | None, int | None]:
+def _set_and_bound(
+    solution: Any, nodes: int, costs: Sequence[int]
+) -> tuple[int | None, int | None]:
     """What a solver found: a set of words, and what any set costs at least."""
     if solution.status == 2:
         return None, None
-    if solution.status not in (0, 1):
+    # SciPy has no status for the limit on nodes
+    nodes_spent = solution.status == 4 and (solution.mip_node_count or 0) >= nodes
+    if solution.status not in (0, 1) and not nodes_spent:
         raise OutOfBudget(f"the solver stopped: {solution.message}")
     bound = (
         0.0
         if solution.mip_dual_bound is None or not np.isfinite(solution.mip_dual_bound)
         else solution.mip_dual_bound
     )
-    lower = math.ceil(bound - 1e-6 * max(1.0, abs(bound)))
+    lower = math.ceil(bound - tolerances.SOLVER * max(1.0, abs(bound)))
     if solution.x is None:
         return None, lower
     held = mask_of(np.flatnonzero(solution.x > 0.5).tolist())

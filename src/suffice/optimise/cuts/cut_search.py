@@ -16,9 +16,6 @@ from suffice.optimise.min_cost_hitting_set import mask_cost
 from suffice.verify.queries import ObservedFlip
 from suffice.verify.text.majorants import is_affordable
 
-MASTER_SECONDS = 0.2  # seconds for the next candidate, at first
-SHORT_TEXT = 60  # words up to which candidates alone are quick
-
 
 @dataclass(eq=False)
 class CutSearch(CutPool):
@@ -38,10 +35,10 @@ class CutSearch(CutPool):
                 self.flips.append(flip)
 
     def _search(self) -> str:
-        """Candidates are cheapest by the rules, or nearly so while the solver is slow; each is
-        proved or teaches.
+        """Candidates are cheapest by the cuts, or nearly so while the solver needs many nodes; each
+        is proved or teaches.
         """
-        seconds = MASTER_SECONDS
+        nodes = self.settings.master_nodes
         uses_neighbours = self.separator.uses_neighbours
         if (
             self.best is not None
@@ -53,10 +50,10 @@ class CutSearch(CutPool):
             raise_by_majorants(self)
         if self.gap_closed():
             return ""
-        if uses_neighbours and self.session.movable.bit_count() > SHORT_TEXT:
+        if uses_neighbours and self.session.movable.bit_count() > self.settings.lp_from_words:
             raise_by_lp(self)
         while True:
-            held = self.next_candidate(seconds)
+            held = self.next_candidate(nodes)
             if self.doubtful_sets and held is None:
                 return "" if self.gap_closed() else self.doubt_reason()
             if held is None and self.best is not None:
@@ -64,7 +61,7 @@ class CutSearch(CutPool):
             if held is None or self.gap_closed():
                 return ""
             self.report()
-            seconds = MASTER_SECONDS if self._decide_candidate(held) else 2.0 * seconds
+            nodes = self.settings.master_nodes if self._decide_candidate(held) else 2 * nodes
 
     def _decide_candidate(self, held: int) -> bool:
         """Whether looking at a candidate brought anything new."""
@@ -77,9 +74,9 @@ class CutSearch(CutPool):
             self.flips.append(flip)
         return True
 
-    def next_candidate(self, seconds: float) -> int | None:
-        """A set cheaper than the best one that keeps every rule, the cheapest if that is found in
-        time.
+    def next_candidate(self, nodes: int) -> int | None:
+        """A set cheaper than the best one that keeps every cut, the cheapest if so many nodes are
+        enough to find it.
 
         None where there is none.
         """
@@ -88,25 +85,25 @@ class CutSearch(CutPool):
         below = None if self.best is None else mask_cost(self.best, self.costs)
         found = None
         while found is None:
-            found, lower = self._solve_master(cuts, seconds, below)
-            bound = self._solve_master(valid, seconds, below)[1] if self.doubtful_sets else lower
+            found, lower = self._solve_master(cuts, nodes, below)
+            bound = self._solve_master(valid, nodes, below)[1] if self.doubtful_sets else lower
             self.lower = max(self.lower, bound or 0)
             if lower is None:
                 return None
-            seconds *= 2.0
+            nodes *= 2
         return found
 
     def _solve_master(
-        self, cuts: list[tuple[Floats, float]], wanted_seconds: float, below: int | None
+        self, cuts: list[tuple[Floats, float]], nodes: int, below: int | None
     ) -> tuple[int | None, int | None]:
         self.session.meter.check_time()
-        seconds = min(wanted_seconds, self.session.meter.budget.seconds_left)
-        return solve_master(cuts, self.costs, self.include, self.exclude, seconds, below)
+        seconds = self.session.meter.budget.seconds_left
+        return solve_master(cuts, self.costs, self.include, self.exclude, nodes, seconds, below)
 
     def _examine(self, held: int) -> ObservedFlip | None:
         flip = self.decide(held)
         if (
-            flip is not None and len(self.flips) % 4 == 0
+            flip is not None and len(self.flips) % self.settings.grow_every == 0
         ):  # some explanation in the meantime, and more rules
             self.grow_sufficient(held)
         return flip

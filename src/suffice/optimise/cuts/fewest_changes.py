@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from suffice.optimise.cost import NO_BOUND
 from suffice.optimise.cuts.pool import CutPool
 from suffice.optimise.cuts.shrink_attack import shrink_attack
 from suffice.optimise.query_search import FlipResult
@@ -33,7 +34,7 @@ def fewest_changes(search: CutPool, rival: int | None = None) -> FlipResult:
                 return _flip_result(best, unit, verdict.reason)
             if isinstance(verdict, SetProved):
                 result = (
-                    FlipResult("none", None, 10**18)
+                    FlipResult("none", None, NO_BOUND)
                     if best is None
                     else _flip_result(best, unit, "")
                 )

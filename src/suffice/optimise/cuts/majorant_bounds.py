@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from itertools import chain
 
-from suffice.optimise.cuts.lp_loop import LP_SHARE
 from suffice.optimise.cuts.pool import CutPool
 from suffice.optimise.min_cost_hitting_set import mask_of
 from suffice.verify.text.majorants import (
@@ -18,25 +17,20 @@ from suffice.verify.text.majorants import (
     SetConstraints,
 )
 
-SINGLE_ROUNDS, MIX_ROUNDS, MOST_SPLITS = (
-    4,
-    6,
-    30,
-)  # ceilings one by one, mixtures of them in a row, and splits of the sets
-
 
 def raise_by_majorants(search: CutPool) -> None:
     """Both bounds by lines above and below the margin: the best set of every cost, at once."""
     constraints = SetConstraints(
         search.costs, search.mask(search.include), search.mask(search.exclude)
     )
+    settings = search.session.settings.majorants
     generators = {
-        rival: MajorantGenerator(search.worst_case.full_instance(rival), constraints)
+        rival: MajorantGenerator(search.worst_case.full_instance(rival), constraints, settings)
         for rival in search.worst_case.rival_order
     }
     minorant_sets: dict[int, list[int]] = {}
     seemingly_sufficient: list[int] = []
-    for _ in range(SINGLE_ROUNDS):
+    for _ in range(settings.rounds):
         for rival, generator in generators.items():
             mix, words = generator.add_majorant(search.upper)
             if mix.lower > search.lower:
@@ -54,23 +48,20 @@ def raise_by_majorants(search: CutPool) -> None:
                 return
     # something is to be proved before time goes into the lower bound
     search.grow_sufficient(mask_of(seemingly_sufficient) | search.include)
-    search.delete_words(0.8 * search.checked_budget().seconds_left)
-    until = (
-        (1.0 - LP_SHARE) * search.checked_budget().seconds_left if len(generators) > 1 else 0.0
-    )  # rules are about all rivals at once
+    search.delete_words()
     for rival, generator in generators.items():
         while (
             generator.lower == search.lower
-            and _raise_lower(search, rival, generator, until)
+            and _raise_lower(search, rival, generator)
             and not search.gap_closed()
         ):
             pass
 
 
-def _raise_lower(search: CutPool, rival: int, generator: MajorantGenerator, until: float) -> bool:
+def _raise_lower(search: CutPool, rival: int, generator: MajorantGenerator) -> bool:
     """Raise the lower bound by one, by mixtures of ceilings for parts of the sets of words."""
     below = search.lower + 1
-    tree = _mixes_below(search, generator, below, [MOST_SPLITS], until)
+    tree = _mixes_below(search, generator, below, [generator.settings.most_splits])
     if tree is not None:
         search.lower = below
         search.majorants = (rival, tree)
@@ -79,14 +70,13 @@ def _raise_lower(search: CutPool, rival: int, generator: MajorantGenerator, unti
 
 
 def _mixes_below(
-    search: CutPool, generator: MajorantGenerator, below: int, splits_left: list[int], until: float
+    search: CutPool, generator: MajorantGenerator, below: int, splits_left: list[int]
 ) -> MajorantTree | None:
     """Ceilings for all sets that cost less than this; None where they are not found, or a set is
     enough.
     """
-    for _ in range(MIX_ROUNDS):
-        if search.checked_budget().seconds_left < until:
-            return None
+    for _ in range(generator.settings.rounds):
+        search.checked_budget()
         mix, words = generator.best_mix(below)
         if words is None:
             return mix
@@ -98,6 +88,6 @@ def _mixes_below(
         return None
     splits_left[0] -= 1
     word, holding, excluding = halves
-    held = _mixes_below(search, holding, below, splits_left, until)
-    out = None if held is None else _mixes_below(search, excluding, below, splits_left, until)
+    held = _mixes_below(search, holding, below, splits_left)
+    out = None if held is None else _mixes_below(search, excluding, below, splits_left)
     return None if held is None or out is None else MajorantSplit(word, held, out)

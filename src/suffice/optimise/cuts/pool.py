@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -16,14 +17,12 @@ from suffice.optimise.cuts.separation import CutSeparator
 from suffice.optimise.cuts.shrink_attack import shrink_attack
 from suffice.optimise.min_cost_hitting_set import bits, mask_cost, mask_of
 from suffice.optimise.query_search import QuerySearch
+from suffice.settings import Cuts
 from suffice.verify.contract import Budget
 from suffice.verify.queries import ObservedFlip, OutOfBudget
 from suffice.verify.text.majorants import MajorantTree
 from suffice.verify.text.norm_form import InstanceUnknown
-from suffice.verify.text.worst_case import CUT_SPLITS, SetProved, SetRefuted, WorstCase
-
-GREEDY_STEPS = 16  # words added at most, one step each, until some set is sufficient
-LAST_SPLITS = 100  # splits that are spent on a proof that would close the gap
+from suffice.verify.text.worst_case import SetProved, SetRefuted, WorstCase
 
 
 @dataclass(eq=False)
@@ -42,6 +41,10 @@ class CutPool(QuerySearch):
     minimal_set: int | None = None  # the best set, once no word could be deleted from it
     # a rival, and the majorants that the lower bound follows from
     majorants: tuple[int, MajorantTree] | None = None
+
+    @property
+    def settings(self) -> Cuts:
+        return self.session.settings.cuts
 
     @cached_property
     def separator(self) -> CutSeparator:
@@ -85,10 +88,9 @@ class CutPool(QuerySearch):
         """
         if self.is_proved(held):
             return None
-        verdict = self.worst_case.decide_set(self.mask(held), self.checked_budget(), CUT_SPLITS)
+        verdict = self.decide_quickly(held)
         if isinstance(verdict, InstanceUnknown) and verdict.chosen is None:
-            # the rest may take all the time
-            self.delete_words(0.8 * self.checked_budget().seconds_left)
+            self.delete_words()  # the rest may take all the time
             verdict = self.worst_case.decide_set(self.mask(held), self.checked_budget())
         match verdict:
             case SetProved():
@@ -101,6 +103,11 @@ class CutPool(QuerySearch):
                 return None
             case InstanceUnknown(reason=reason):
                 raise OutOfBudget(reason)
+
+    def decide_quickly(self, held: int) -> SetProved | SetRefuted | InstanceUnknown:
+        """Whether these words are enough, given up after a few splits."""
+        splits = self.settings.quick_splits
+        return self.worst_case.decide_set(self.mask(held), self.checked_budget(), splits)
 
     def record_proof(self, held: int, proof: SetProved) -> None:
         """Remember that a set is enough; it may be the best so far."""
@@ -158,22 +165,27 @@ class CutPool(QuerySearch):
         if words is None or held in self.tried_sets or mask_cost(held, self.costs) >= self.upper:
             return
         self.tried_sets.add(held)
-        splits = LAST_SPLITS if mask_cost(held, self.costs) <= self.lower else CUT_SPLITS
+        splits = (
+            self.settings.closing_splits
+            if mask_cost(held, self.costs) <= self.lower
+            else self.settings.quick_splits
+        )
         proof = self.worst_case.decide_set(self.mask(held), self.checked_budget(), splits)
         if isinstance(proof, SetProved):
             self.record_proof(held, proof)
 
     def grow_sufficient(self, held: int) -> None:
-        """Add the words that harm most until the worst case holds, and is proved so without
-        trouble.
+        """Add the words that harm most, more of them each time, until the worst case holds and is
+        quickly proved so.
         """
         last_refuted: SetRefuted | None = None
-        for step in range(GREEDY_STEPS):
+        for step in count():
+            before = held
             if self.best is not None and mask_cost(held, self.costs) >= mask_cost(
                 self.best, self.costs
             ):
                 return
-            verdict = self.worst_case.decide_set(self.mask(held), self.checked_budget(), CUT_SPLITS)
+            verdict = self.decide_quickly(held)
             if isinstance(verdict, SetProved):
                 self.record_proof(held, verdict)
                 return
@@ -184,8 +196,9 @@ class CutPool(QuerySearch):
             elif last_refuted is None:
                 return
             else:  # a few more, and the proof is easy
-                for word in self._ranked(held, last_refuted)[: 1 + len(self.costs) // 50]:
-                    held |= 1 << word
+                held |= mask_of(self._ranked(held, last_refuted)[: step * step])
+            if held == before:
+                return
 
     def _ranked(self, held: int, refuted: SetRefuted) -> list[int]:
         """The words that may still be held, those first that harm most for what they cost."""
@@ -206,18 +219,18 @@ class CutPool(QuerySearch):
                 break
         return held
 
-    def delete_words(self, until: float) -> None:
-        """Leave words of the best set out where the others are enough, until so many seconds are
-        left.
+    def delete_words(self) -> None:
+        """Leave words of the best set out, each once, where the others are quickly shown to be
+        enough.
         """
         if self.best is None or self.best == self.minimal_set:
             return
         for word in bits(self.best & ~self.include):
             held = self.best & ~(1 << word)
-            verdict = self.worst_case.decide_set(self.mask(held), self.checked_budget(), CUT_SPLITS)
+            verdict = self.decide_quickly(held)
             if isinstance(verdict, SetProved):
                 self.record_proof(held, verdict)
-            if self.gap_closed() or self.checked_budget().seconds_left < until:
+            if self.gap_closed():
                 return
         self.minimal_set = self.best
 

@@ -13,15 +13,12 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.optimise.cuts.cut import Cut
 from suffice.optimise.cuts.shrink_attack import form_slack
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget
 from suffice.verify.queries import QuerySession
 from suffice.verify.text.lagrangian_cuts import LagrangianCut
 from suffice.verify.text.norm_form import InstanceProved, InstanceUnknown
 from suffice.verify.text.worst_case import SetRefuted, WorstCase
-
-# of the text's own form: words that lower it by so much together are tried in one counting cut
-SIMILAR_SHARE = 0.95
-CUT_SLACK = 1e-6  # of a cut's threshold: what a solver in doubles may overlook
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +92,7 @@ class CutSeparator:
             deficit = -gains.form_bound - form_slack(self.worst_case, rival)
             yield Cut(
                 gains.by_word / deficit,
-                1.0 - CUT_SLACK,
+                1.0 - tolerances.SOLVER,
                 rival,
                 start,
                 segments=(gains.segment,),
@@ -113,7 +110,7 @@ class CutSeparator:
         if scale > 0:
             yield Cut(
                 cut.weights / scale,
-                1.0 - CUT_SLACK,
+                1.0 - tolerances.SOLVER,
                 rival,
                 start,
                 segments=cut.segments,
@@ -162,7 +159,8 @@ class CutSeparator:
         inside = np.isin(np.arange(len(harm)), core)
         order = np.argsort(-np.where(inside, np.inf, harm), kind="stable")  # the flip first
         order = order[inside[order] | ((harm > 0) & ~self.include)[order]]
-        wanted = SIMILAR_SHARE * self.worst_case.form_value(rival, self.worst_case.lattice.first)
+        share = self.session.settings.cuts.nearly_all
+        wanted = share * self.worst_case.form_value(rival, self.worst_case.lattice.first)
         size = len(core)
         while (
             size < len(order)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.model.network import Ints
+from suffice.verify import tolerances
 from suffice.verify.text.worst_case import SetRefuted, WorstCase
 
 
@@ -28,7 +29,7 @@ def shrink_attack(worst_case: WorstCase, refuted: SetRefuted) -> Ints:
             (middle, high) if _still_fails(worst_case, refuted, order[:middle]) else (low, middle)
         )
     restored = list(order[:low])
-    for word in order[low : low + 24]:
+    for word in order[low : low + worst_case.settings.shrink_tries]:
         if len(restored) + 1 < len(order) and _still_fails(worst_case, refuted, [*restored, word]):
             restored.append(word)
     return _put_back(worst_case, chosen, restored)
@@ -42,7 +43,7 @@ def _still_fails(worst_case: WorstCase, refuted: SetRefuted, restored: Ints | li
 
 def form_slack(worst_case: WorstCase, rival: int) -> float:
     """How far above zero a form must stay, so that its sign is that of the real one."""
-    return 2.0 * worst_case.tolerance(rival)
+    return tolerances.FORM_FACTOR * worst_case.tolerance(rival)
 
 
 def _put_back(worst_case: WorstCase, chosen: Ints, restored: Ints | list[int]) -> Ints:

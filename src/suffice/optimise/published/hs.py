@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.errors import MissingExtra
 from suffice.model.network import Bools
 from suffice.optimise.task import Best, Task
 from suffice.optimise.word_tree import Outcome, treeless_outcome
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget, Oracle, Proved, Refuted, Witness
 from suffice.verify.exact import confirm
 from suffice.verify.nets.attack import Attacker
-
-SPARSE_TRIALS = 32  # random sets of free words per size in the sparse attack
 
 
 def hitting_sets(task: Task, oracle: Oracle, sparse: bool = True) -> Outcome:
@@ -41,7 +41,8 @@ class _HittingSetSearch:
         self.task = task
         self.oracle = oracle
         self.sparse = sparse
-        self.attacker, self.rng = Attacker.of(task.problem), np.random.default_rng(task.seed)
+        self.attacker = Attacker.of(task.problem)
+        self.rng = np.random.default_rng(task.seed)
         self.stats = {"queries": 0, "nodes": 0}
         self.best: Best = None
         self.lower = task.costs.of(task.include)
@@ -76,11 +77,13 @@ class _HittingSetSearch:
 
     def _ask(self, held: Bools) -> Any:
         self.stats["queries"] += 1
+        work.count("sets_asked")
         return self.oracle.ask((self.task.problem.features & ~held)[None], self.task.budget)[0]
 
     def _learn(self, held: Bools, witness: Witness) -> Iterable[list[int]]:
         """The words of the counterexample that an explanation may hold, after the sparse attack."""
         self.stats["nodes"] += 1
+        work.count("search_nodes")
         witnesses = [witness]
         if self.sparse:
             witnesses.append(sparse_attack(self.attacker, witness, self.rng, self.task.budget))
@@ -105,10 +108,11 @@ def sparse_attack(
     best = witness
     while len(best.positions) > 1 and not (budget is not None and budget.exhausted):
         size = len(best.positions) - 1
-        free = np.zeros((SPARSE_TRIALS, len(attacker.problem.features)), dtype=bool)
+        trials = attacker.problem.settings.hitting_sets.sparse_trials
+        free = np.zeros((trials, len(attacker.problem.features)), dtype=bool)
         push = attacker.word_effects.min(0)[list(best.positions)]
         for row in free:
-            keys = rng.exponential(size=len(push)) / np.maximum(-push, 1e-12)
+            keys = rng.exponential(size=len(push)) / np.maximum(-push, tolerances.TIE)
             row[np.array(best.positions)[np.argsort(keys)[:size]]] = True
         attempt = attacker.attack(free, restarts=1, seed=int(rng.integers(2**31)))
         hits = np.flatnonzero(attempt.margin <= 0)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools
 from suffice.optimise.task import Best, Task
 from suffice.optimise.word_tree import Outcome, treeless_outcome
@@ -63,6 +64,7 @@ class _UniversalSearch:
         be left.
         """
         self.stats["nodes"] += 1
+        work.count("search_nodes")
         while candidates and self.task.costs.of(free) + self._cost(candidates) > self._best_cost():
             word = candidates[0]
             candidates = candidates[1:]
@@ -96,6 +98,7 @@ class _UniversalSearch:
             if self.task.budget.exhausted:
                 raise _OutOfTime
             self.stats["queries"] += len(fresh)
+            work.count("sets_asked", len(fresh))
             for row, answer in zip(
                 fresh, self.oracle.ask(np.stack(fresh), self.task.budget), strict=True
             ):

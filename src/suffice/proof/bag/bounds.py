@@ -29,9 +29,8 @@ import numpy as np
 from suffice.model.network import Floats
 from suffice.proof.bag.norm_form import NormForm, lost, term_of, value_of
 from suffice.proof.bag.subproblems import LatticeLike, Place, TextSubproblem, need, number
+from suffice.proof.bag.tolerances import MOST_COUNTED_CHANGES, ROUND_UP, SLOPE_MARGIN
 
-MOST_COUNTED_CHANGES = 64  # changes in one text
-SLOPE_MARGIN = 0.1  # of all that is added up: what a feature may cost that counts as it must not
 START_PLACE = (-1, 0)  # the state before the first word
 
 
@@ -176,7 +175,7 @@ class SegmentBound:
                 ),
                 default=0.0,
             )
-        return total * (1.0 + 1e-12)
+        return total * ROUND_UP
 
     def bound(
         self, form: NormForm, segment: Mapping[str, Any], slope: float, constant: float
@@ -397,7 +396,7 @@ class TrellisBound(SegmentBound):
 
     def _largest_squared_norm(self, largest_terms: Mapping[int, float]) -> float:
         return self.trellis.largest_sum(self.subproblem.allowed, self._by_column(largest_terms)) * (
-            1.0 + 1e-12
+            ROUND_UP
         )
 
     def _by_column(self, numbers: Mapping[int, float]) -> Floats:

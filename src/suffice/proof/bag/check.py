@@ -30,9 +30,9 @@ from suffice.proof.bag.subproblems import (
     read_segments,
     split_by_count,
 )
+from suffice.proof.bag.tolerances import AGREEMENT
 from suffice.proof.bag.trellis import Trellis
 
-AGREEMENT = 1e-7  # scores of bag and program may differ by this much
 CUT_KEYS = ("rival changed words count tree", "rival changed words weights least size lines")
 
 

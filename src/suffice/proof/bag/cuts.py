@@ -12,8 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from suffice.model.network import Floats
-
-MOST_NODES = 400  # of the search for a cheaper set
+from suffice.proof.bag import tolerances
 
 
 def proved_lower_bound(
@@ -55,7 +54,7 @@ def proved_lower_bound_with_cuts(
         bound, split = table.bound(lows, highs)
         if bound >= lower:
             continue
-        if split is None or nodes > MOST_NODES:
+        if split is None or nodes > tolerances.MOST_NODES:
             open_bounds.append(bound)
             continue
         queue += [(_put(lows, split, value), _put(highs, split, value)) for value in (0, 1)]
@@ -91,7 +90,7 @@ class _CutTable:
         )
         if solution.status == 2:
             return (
-                (10**18, None)
+                (tolerances.NO_BOUND, None)
                 if self._infeasible(low, high)
                 else (fixed, _first_unfixed(low, high))
             )
@@ -102,20 +101,23 @@ class _CutTable:
         )
         fractionality = np.abs(solution.x - np.round(solution.x))
         split = (
-            int(fractionality.argmax()) if fractionality.max() > 1e-6 else _first_unfixed(low, high)
+            int(fractionality.argmax())
+            if fractionality.max() > tolerances.INTEGRAL
+            else _first_unfixed(low, high)
         )
         return bound, split
 
     def _infeasible(self, low: tuple[int, ...], high: tuple[int, ...]) -> bool:
         """Whether one rule alone cannot be kept: all that helps is held."""
         most = np.where(self.rows > 0, self.rows * np.array(high), self.rows * np.array(low)).sum(1)
-        lacking = np.flatnonzero(most < self.thresholds - 1e-9 * np.abs(self.rows).sum(1)).tolist()
+        room = tolerances.INFEASIBLE * np.abs(self.rows).sum(1)
+        lacking = np.flatnonzero(most < self.thresholds - room).tolist()
         self.used |= set(lacking[:1])
         return bool(lacking)
 
     def _dual_bound(self, multipliers: Floats, low: tuple[int, ...], high: tuple[int, ...]) -> int:
         """Sum of multipliers times rules, in fractions: a bound whatever the multipliers are."""
-        active = [int(k) for k in np.flatnonzero(multipliers > 1e-12)]
+        active = [int(k) for k in np.flatnonzero(multipliers > tolerances.ACTIVE)]
         self.used |= set(active)
         exact = {k: Fraction(float(multipliers[k])) for k in active}
         total = sum((exact[k] * Fraction(float(self.thresholds[k])) for k in active), Fraction(0))
@@ -124,7 +126,7 @@ class _CutTable:
                 (exact[k] * Fraction(float(self.rows[k, i])) for k in active), Fraction(0)
             )
             total += min(reduced_cost * low[i], reduced_cost * high[i])
-        return math.ceil((total - Fraction(1, 10**7)) / self.unit) * self.unit
+        return math.ceil((total - tolerances.ROUNDED_OFF) / self.unit) * self.unit
 
 
 def _first_unfixed(low: tuple[int, ...], high: tuple[int, ...]) -> int | None:

@@ -25,9 +25,7 @@ from suffice.proof.bag.bounds import START_PLACE, SegmentBound
 from suffice.proof.bag.check import BagCheck
 from suffice.proof.bag.norm_form import NormForm, lost
 from suffice.proof.bag.subproblems import TextSubproblem, fields, need, number
-
-MOST_COSTS = 20_000  # different costs of sets
-MOST_CELLS = 2**26  # of a table of words by costs, or by choices
+from suffice.proof.bag.tolerances import MOST_CELLS, MOST_COSTS
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,15 @@ from typing import Any
 
 from suffice.model.bag import Bag
 from suffice.model.network import Floats
+from suffice.proof.bag import tolerances
 from suffice.proof.bag.subproblems import LatticeLike, TextSubproblem, need
-
-ROUNDING_SHARE = 1e-10  # of all that is added up: what the program itself may lose
-
-ROUNDING = 2.0**-52  # of the sizes of all that is added up, for each term
 
 
 def lost(count: int, size: float) -> float:
     """What a sum of so many terms, each rounded a few times, may be off by, if their sizes sum to
     this.
     """
-    return ROUNDING * (count + 16) * size
+    return tolerances.ROUNDING * (count + tolerances.ROUNDED_STEPS) * size
 
 
 def value_of(bag: Bag, column: int, count: float) -> float:
@@ -67,7 +64,9 @@ class NormForm:
         self.magnitude = float(
             sum(abs(self.weight[c]) * abs(self.value(c, n)) for c, n in counts.items())
         )
-        self.tolerance = ROUNDING_SHARE * (self.magnitude * 1e-1 + abs(self.bias) + 1e-30)
+        self.tolerance = tolerances.ROUNDING_SHARE * (
+            self.magnitude * tolerances.FORM_WEIGHT + abs(self.bias) + tolerances.TINY
+        )
 
     def value(self, column: int, count: float) -> float:
         return value_of(self.bag, column, count)

@@ -27,15 +27,13 @@ from suffice.errors import Rejected
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF, Trees
 from suffice.proof.bag.check import BagCheck
-
-NEAR_ZERO = {
-    True: 1e-10,
-    False: 1e-8,
-}  # leads closer to zero are run; of trees, and of a model that is run
-MOST_ROWS = 2**20
-MOST_UNCLEAR = 2000
-MOST_RUNS = 2**21  # runs of tokens that are looked up
-CHUNK = 2**14  # rows at a time
+from suffice.proof.bag.tolerances import (
+    CHUNK,
+    MOST_ROWS,
+    MOST_RUNS,
+    MOST_UNCLEAR,
+    NEAR_ZERO,
+)
 
 Allowed = list[list[int]]  # the choices of each word
 # the margins of changed texts, as the program says

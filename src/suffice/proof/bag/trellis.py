@@ -29,8 +29,7 @@ from suffice.model.boundaries import spaced
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.streams import Stream
 from suffice.model.text import Text
-
-MOST_EDGES = 1_000_000
+from suffice.proof.bag.tolerances import MOST_EDGES
 
 Suffix = Any  # per stream: a string, or tokens, or tokens and the one that is not closed yet
 Place = tuple[int, int]

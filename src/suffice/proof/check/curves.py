@@ -17,8 +17,14 @@ import numpy as np
 import scipy  # its subpackages load on first use
 
 from suffice.model.network import Floats
+from suffice.proof.check.tolerances import (
+    CURVE_CELL_LOSS,
+    CURVE_CELLS,
+    CURVE_SLOPE_STRIDE,
+    FUNCTION_ERROR,
+    MINIMISER_ERROR,
+)
 
-FUNCTION_ERROR = 2.0**-44
 Function: TypeAlias = Callable[[Floats], Floats]
 
 
@@ -68,7 +74,9 @@ class Curve:
         if (
             self.minimiser is not None
         ):  # a thousandth around it, as its place is rounded in the table
-            inside = (low < self.minimiser + 1e-3) & (high > self.minimiser - 1e-3)
+            inside = (low < self.minimiser + MINIMISER_ERROR) & (
+                high > self.minimiser - MINIMISER_ERROR
+            )
             bottom = np.where(inside, self.minimum, bottom)
         return np.maximum(bottom, self.minimum), np.maximum(left, right) + doubt
 
@@ -158,14 +166,16 @@ def lines(curve: Curve, low: Floats, high: Floats) -> tuple[Floats, Floats, Floa
     rounding may have done, holds everywhere. Of some slopes that one is taken which is closest at
     the middle; any would be right.
     """
-    z = low[..., None] + (high - low)[..., None] * (np.arange(33) / 32)
+    z = low[..., None] + (high - low)[..., None] * (np.arange(CURVE_CELLS + 1) / CURVE_CELLS)
     value = curve.value(z)
     far = np.maximum(np.abs(low), np.abs(high))
     chord = (value[..., -1] - value[..., 0]) / np.where(high > low, high - low, 1.0)
-    slopes = np.stack([0 * low, *np.moveaxis(curve.slope(z[..., ::4]), -1, 0), chord])
+    slopes = np.stack(
+        [0 * low, *np.moveaxis(curve.slope(z[..., ::CURVE_SLOPE_STRIDE]), -1, 0), chord]
+    )
     gap = value - slopes[..., None] * z
     # the grid's points are rounded: its cells may be that much wider
-    cell = (high - low) / 31.99 + FUNCTION_ERROR * far
+    cell = (high - low) / (CURVE_CELLS - CURVE_CELL_LOSS) + FUNCTION_ERROR * far
     rounding = FUNCTION_ERROR * (
         2 + 2 * far + 2 * np.abs(value).max(-1)
     ) + 4 * FUNCTION_ERROR * far * np.abs(slopes)

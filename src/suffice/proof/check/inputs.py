@@ -402,7 +402,8 @@ class Restorations:
     """An attacked text of which open words may be put back, at a cost."""
 
     def __init__(self, center: Floats, costs: Ints) -> None:
-        self.center, self.unit = center, int(np.gcd.reduce(costs))
+        self.center = center
+        self.unit = int(np.gcd.reduce(costs))
         self.costs = costs // self.unit
 
     def initial_state(self, perturbed: Floats, optional: Bools, budget: int) -> RestorationState:

@@ -34,8 +34,8 @@ import scipy
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.inputs import VariedInputs, VariedState
 from suffice.proof.check.leaf import Leaf
-from suffice.proof.check.max_lines import TIE_TOLERANCE, UNIT_ROUNDOFF
 from suffice.proof.check.network import CHUNK, NetworkBounds
+from suffice.proof.check.tolerances import LINE_ROUNDING, TIE_TOLERANCE
 
 
 def applies_to(network: NetworkBounds) -> bool:
@@ -307,4 +307,4 @@ def _upper_line(low: Floats, high: Floats, level: Floats) -> tuple[Floats, Float
     room = np.maximum(high - level, 0.0)
     slope = np.where(high > low, room / np.where(high > low, high - low, 1.0), 0.0)
     rest = np.where(high > low, np.maximum(-slope * low, room - slope * high), room)
-    return slope, level + rest + 32 * UNIT_ROUNDOFF * (np.abs(level) + np.abs(low) + np.abs(high))
+    return slope, level + rest + LINE_ROUNDING * (np.abs(level) + np.abs(low) + np.abs(high))

@@ -16,8 +16,12 @@ from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.proof.check import max_lines
 from suffice.proof.check.curves import CURVES
 from suffice.proof.check.limits import HUGE, need
-
-UNIT_ROUNDOFF = 2.0**-53
+from suffice.proof.check.tolerances import (
+    ERROR_FACTOR,
+    ERROR_FACTOR_WITH_MAXIMA,
+    ERROR_TERMS,
+    UNIT_ROUNDOFF,
+)
 
 
 class StepTables:
@@ -33,8 +37,8 @@ class StepTables:
             for step in steps
         ]
         self.error_rate = (
-            (9 if any(self.max_groups) else 6)
-            * (self.most_terms + 2 * len(steps) + 32)
+            (ERROR_FACTOR_WITH_MAXIMA if any(self.max_groups) else ERROR_FACTOR)
+            * (self.most_terms + 2 * len(steps) + ERROR_TERMS)
             * UNIT_ROUNDOFF
         )
         self.signed_weights = [_signed(step) for step in steps]

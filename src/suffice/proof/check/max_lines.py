@@ -28,11 +28,9 @@ from numpy.typing import NDArray
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.proof.check.limits import need
+from suffice.proof.check.tolerances import MAXIMUM_ROUNDING, MAXIMUM_TERMS, TIE_TOLERANCE
 
 Signs: TypeAlias = NDArray[np.int8]
-UNIT_ROUNDOFF = 2.0**-53
-# of the way to the largest upper bound: lower bounds that close together count as equal
-TIE_TOLERANCE = 2.0**-20
 
 
 class MaxGroups:
@@ -164,7 +162,8 @@ def _above(found: Candidates, level: Floats, moves: Bools) -> tuple[Floats, Floa
     size = np.abs(level) + np.where(
         found.contenders, np.abs(found.lower) + np.abs(found.upper), 0.0
     ).sum(-1)
-    return slope, level + shift.sum(-1) + 8 * (found.contenders[0].size + 8) * UNIT_ROUNDOFF * size
+    additions = found.contenders[0].size + MAXIMUM_TERMS
+    return slope, level + shift.sum(-1) + additions * MAXIMUM_ROUNDING * size
 
 
 def _weights(chosen: Floats) -> Floats:

@@ -6,7 +6,7 @@ Method: backward bounds with a-priori rounding errors, upper planes (theory, sec
 *Rounding.* With u = 2^-53, a sum of m products of doubles, in any order, fused or not, is off by
 1.01 m u Σ|a||b| and underflow at most. Bounds are worked out in doubles and lowered by G·S, where S
 adds up how large all that goes in can be. Interval bounds over the whole region, widened by G,
-bound the values h between steps; `magnitude` = |W||h| + |b| bounds the terms of z = W h + b, so |z| too.
+bound the values h between steps; `size` = |W||h| + |b| bounds the terms of z = W h + b, so |z| too.
 A row A of doubles over a step's outputs counts as exact. Back through relu and step it becomes A'W,
 A' being A times slopes in [0, 1] less multipliers: the doubles for it change the form by at most
 (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift by 2.1 n_out u of the
@@ -65,14 +65,9 @@ from suffice.proof.check.limits import HUGE, Limit, need
 from suffice.proof.check.linear_forms import LinearForms, Relaxation
 from suffice.proof.check.relu_planes import FirstStepPlanes
 from suffice.proof.check.sets import Sets
+from suffice.proof.check.tolerances import CHORD_RATIO, TIE_RATIO, TINY, ZERO_TOLERANCE
 from suffice.proof.check.tuple_fixing import MarginOverMaxima
 
-TINY = 2.0**-800
-# What readers that round differently must decide alike: a relu's line below is flat unless its
-# upper bound is that much further from zero than the lower; bounds within that share of a sum's
-# size of zero, or of each other, touch.
-TIE_RATIO = 1 + 2.0**-20
-ZERO_TOLERANCE = 2.0**-32
 CHUNK = 400_000  # numbers worked on at a time
 
 
@@ -91,7 +86,9 @@ class NetworkBounds:
     """Lower bounds of linear forms of the network around one text and one label."""
 
     def __init__(self, steps: tuple[Step, ...], label: int, sets: Sets, limit: Limit) -> None:
-        self.steps, self.limit, self.step_tables = steps, limit, (tables := step_tables(steps))
+        self.steps = steps
+        self.limit = limit
+        self.step_tables = (tables := step_tables(steps))
         self.max_groups = tables.max_groups
         self.error_rate = tables.error_rate
         self.signed_weights = tables.signed_weights
@@ -588,7 +585,7 @@ class NetworkBounds:
         high = np.where(unstable, upper, 1.0)
         chord = high / (high - low)
         # relu(z) <= chord·z + shift must hold at both ends; rounded up, so that it does
-        shift = np.maximum(-chord * low, high * (1 - chord)) * (1 + 2.0**-50) + TINY
+        shift = np.maximum(-chord * low, high * (1 - chord)) * CHORD_RATIO + TINY
         exact_slope = (~relu | (signs_here > 0) | active) * 1.0
         relaxation.lower_slope[:, part] = np.where(unstable, high > -low * TIE_RATIO, exact_slope)
         relaxation.upper_slope[:, part] = np.where(unstable, chord, exact_slope)

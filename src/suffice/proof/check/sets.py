@@ -26,18 +26,13 @@ from suffice.proof.check.limits import (
     read_integer,
     read_table,
 )
+from suffice.proof.check.tolerances import ROUGH_DISTANCE, TINY_SQUARE
 
 MAX_POINTS = 2 * 10**7  # numbers in the points of all sets together
 SAMPLE = 64  # times as many words as are wanted tell how far these can be
 REMEMBERED = 10**6  # nearest words of a classifier
 NEAREST: WeakKeyDictionary[Classifier, dict[tuple[int, int], list[int]]] = WeakKeyDictionary()
 SQUARES: WeakKeyDictionary[Classifier, tuple[Floats, float]] = WeakKeyDictionary()
-ROUGH = (
-    2.0**-40
-    # of the largest squared length, for each coordinate: a product of doubles is within 2^-50 of
-    # that
-)
-TINY = 1e-250  # far more than what is lost of products that are too small for doubles
 CHOICES = (
     "word-swap",
     "deletion",
@@ -266,7 +261,7 @@ def _squares(classifier: Classifier) -> tuple[Floats, float]:
         squares = np.asarray((classifier.columns**2).sum(0))
         SQUARES[classifier] = (
             squares,
-            ROUGH * len(classifier.columns) * (float(squares.max()) + TINY),
+            ROUGH_DISTANCE * len(classifier.columns) * (float(squares.max()) + TINY_SQUARE),
         )
     return SQUARES[classifier]
 

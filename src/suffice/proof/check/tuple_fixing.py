@@ -40,6 +40,7 @@ from suffice.proof.check import max_lines
 from suffice.proof.check.inputs import VariedState
 from suffice.proof.check.limits import HUGE, Limit, need, read_integer, read_positions
 from suffice.proof.check.sets import Sets
+from suffice.proof.check.tolerances import FEW_ROUNDINGS
 
 MOST_TUPLES = 2**20  # choices of all bundles together
 CHUNK_NUMBERS = 2**17  # numbers worked on at a time
@@ -47,7 +48,6 @@ MANY_TUPLES, MOST_HALF_SUMS = (
     2**12,
     2**22,
 )  # choices from which on sums of their halves are worked out once; numbers of these
-UNIT_ROUNDOFF = 2.0**-53
 
 # values of units in the middle, and their rows, times their weights
 WeightedUnits: TypeAlias = tuple[Floats, Floats]
@@ -138,7 +138,7 @@ class NormalisedBox:
         words = state.allowed[:, 0]
         numbers_ = np.repeat(words, sets.center.shape[1])
         middle = np.where(words[:, None], sets.low / 2 + sets.high / 2, sets.center).ravel()
-        radius = (sets.high / 2 - sets.low / 2).ravel()[numbers_] * (1 + 4 * UNIT_ROUNDOFF)
+        radius = (sets.high / 2 - sets.low / 2).ravel()[numbers_] * (1 + FEW_ROUNDINGS)
         # of a sparse weight these alone become an ordinary array
         moving = step.weight[:, np.flatnonzero(numbers_)]
         rows = moving if isinstance(moving, np.ndarray) else moving.toarray()
@@ -298,7 +298,7 @@ def _join(parts: list[TupleGroup], gap: float, limit: Limit) -> TupleGroup:
     for other in others:
         limit.check_time()
         order = np.argsort(other.reduced_cost, kind="stable")
-        gap_left = gap - joined.reduced_cost + 4 * UNIT_ROUNDOFF * (abs(gap) + joined.reduced_cost)
+        gap_left = gap - joined.reduced_cost + FEW_ROUNDINGS * (abs(gap) + joined.reduced_cost)
         count = np.searchsorted(other.reduced_cost[order], gap_left, side="right")
         need(count.sum() <= MOST_TUPLES, "more choices are left than can be looked at")
         first = np.repeat(np.arange(len(count)), count)

@@ -22,11 +22,9 @@ from suffice.proof.check.limits import Limit
 from suffice.proof.draws import draw_seed, draws
 from suffice.proof.replay.given_question import all_texts, count_of, need, positions_in, whole
 from suffice.proof.replay.header import Header
+from suffice.proof.replay.limits import COMPARED_TEXTS, MOST_TEXTS, SHARE_ROUNDING
 from suffice.proof.replay.lines import Lines
 from suffice.proof.replay.rerun import Runner
-
-MOST_TEXTS = 10**9  # texts that are run again at the most
-COMPARED_TEXTS = 12  # changed texts on which a bag of words is compared with the program
 
 
 @dataclass
@@ -119,7 +117,7 @@ class EvidenceCheck:
         )
         error = (1.0 - claim["confidence"]) / 2.0 ** claim["look"]
         need(
-            0 <= claim["share"] <= error ** (1.0 / claim["count"]) + 1e-12,
+            0 <= claim["share"] <= error ** (1.0 / claim["count"]) + SHARE_ROUNDING,
             "the share is too large for the count",
         )
         changes = draws(self.header.options, free, self.header.limit, claim["count"], seed)

@@ -1,5 +1,7 @@
 """The question of a certificate about a black box, written out by the checker itself, and what a
 person wants of it.
+
+Method: texts run again (theory, sections 12 and 13).
 """
 
 from __future__ import annotations
@@ -14,9 +16,7 @@ from typing import Any
 from suffice.errors import InputError, Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import Text, gap, written
-
-WORDS = 20_000  # of a text at the most
-OPTIONS = 2**20  # that all words of a text have together at the most
+from suffice.proof.replay.limits import OPTIONS, WORDS
 
 
 def need(condition: Any, reason: str) -> None:

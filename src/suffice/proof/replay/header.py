@@ -12,9 +12,9 @@ from typing import Any
 from suffice.model.blackbox import BlackBox
 from suffice.model.text import Text, rewritten
 from suffice.proof.replay.given_question import need, options_of, positions_in, text_of
+from suffice.proof.replay.limits import MOST_CHANGES_WORK
 
 HEADER = {"certificate", "model", "name", "mask", "text", "words", "perturbation", "label", "claim"}
-MOST_CHANGES_WORK = 2**22  # words times the number of them that may change at once, at the most
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,9 @@ from typing import Any
 from suffice.errors import NotACertificate, Rejected
 from suffice.proof.certificate import read
 from suffice.proof.replay.given_question import need
+from suffice.proof.replay.limits import MAX_LINE, MAX_LINES
 
 KIND = "asked 2"  # what the first line of a certificate about a black box says
-# bytes of a line, and of all of them: they are held together
-MAX_LINE = 2**20
-MAX_LINES = 2**26
 
 
 @dataclass

@@ -15,8 +15,7 @@ import numpy as np
 from suffice.errors import Rejected
 from suffice.model.blackbox import BlackBox
 from suffice.model.network import Floats
-
-CHUNK = 512  # texts written at a time
+from suffice.proof.replay.limits import CHUNK
 
 
 @dataclass

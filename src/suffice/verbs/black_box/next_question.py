@@ -12,15 +12,13 @@ import numpy as np
 from suffice.optimise.greedy_flip import greedy_attack
 from suffice.optimise.min_cost_hitting_set import bits
 from suffice.optimise.query_search import QuerySearch
+from suffice.settings import RESOURCES
 from suffice.verbs.details import Further
-from suffice.verbs.further import enough_of, limited
+from suffice.verbs.further import DOUBLINGS, FEW_WORDS, enough_of, limited
 from suffice.verbs.question import Question
 from suffice.verbs.wording import can
 from suffice.verify.contract import Budget
 from suffice.verify.queries import Meter, OutOfBudget
-
-LOOK_SECONDS = 2.0  # for the look; and no more than a tenth of the question's own limit
-FEW_WORDS = 3  # words that nobody finds too many
 
 
 def spare_meter(question: Question, search: QuerySearch) -> Meter:
@@ -30,7 +28,7 @@ def spare_meter(question: Question, search: QuerySearch) -> Meter:
     box = question.asked.blackbox
     paid = question.max_queries is not None or box.cache is not None
     return Meter(
-        Budget(min(LOOK_SECONDS, question.seconds / 10)),
+        Budget(min(RESOURCES.further_seconds, question.seconds / 10)),
         0 if paid else max(search.session.meter.spent, 1),
     )
 
@@ -60,7 +58,7 @@ def _first_flip(question: Question, search: QuerySearch) -> Further | None:
         return None
     for limit in takewhile(
         lambda more: more <= session.movable.bit_count(),
-        (session.at_most * 2**i for i in range(1, 9)),
+        (session.at_most * 2**i for i in range(1, DOUBLINGS)),
     ):
         wider = replace(session, at_most=limit, meter=meter)
         flip = greedy_attack(wider, bits(session.movable))

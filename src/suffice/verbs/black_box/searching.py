@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from suffice import work
 from suffice.model.bag import Bag
 from suffice.optimise.cuts import CutSearch
 from suffice.optimise.min_cost_hitting_set import bits, mask_of
@@ -98,6 +99,7 @@ def stats(search: QuerySearch, started: float) -> dict[str, Any]:
         "queries": asked,
         "nodes": len(search.flips),
         "texts": asked,
+        "work": work.so_far(),
     }
 
 

@@ -16,16 +16,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import is_sparse
 from suffice.sets.regions import Ball, Box, Region
+from suffice.settings import RESOURCES, rest
 from suffice.verify.contract import Budget, Problem
-from suffice.verify.nets.input_sets import MAX_CHUNK_NUMBERS, quantised
-
-PGD_STEPS = 40  # steps of projected gradient descent
-# step sizes, as a fraction of a number's range
-PGD_FIRST_STEP = 0.1
-PGD_LAST_STEP = 0.003
+from suffice.verify.nets.input_sets import quantised
+from suffice.verify.tolerances import EPSILON
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +49,7 @@ def margin_gradients(
     """Margins (n,) against one rival each, and their gradients (n, length, dimension), at free
     words at the least.
     """
+    work.count("attack_points", len(points))
     first = problem.network.steps[0]
     preactivations = first_preactivations(problem, points)
     if not is_sparse(first.weight):
@@ -199,10 +198,11 @@ def pgd(
     free: Bools,
     start: Floats,
     rivals: Ints,
-    steps: int = PGD_STEPS,
+    steps: int | None = None,
     budget: Budget | None = None,
 ) -> AttackResult:
-    """Projected gradient steps (Adam) from `start`, until one row has flipped.
+    """Projected gradient steps (Adam) from `start`, until one row has flipped: so many, or those of
+    the settings.
 
     Where the margin is a sum of relus or maxima with positive weights, its lowest points are seldom
     vertices.
@@ -210,6 +210,10 @@ def pgd(
     low, high = (
         np.where(free[..., None], bound, problem.center) for bound in bounding_sides(problem.region)
     )
+    settings = problem.settings.attacks
+    decay, square_decay = settings.pgd_decays
+    first_rate, last_rate = settings.pgd_rates
+    steps = settings.pgd_steps if steps is None else steps
     point = start
     best = AttackResult(np.full(len(start), np.inf), start)
     first_moment = np.zeros_like(start)
@@ -222,20 +226,12 @@ def pgd(
         if (margin < 0).any():
             return best
         gradient = gradient * (high - low)
-        first_moment = 0.8 * first_moment + 0.2 * gradient
-        second_moment = 0.95 * second_moment + 0.05 * gradient**2
-        direction = (
-            first_moment / (1 - 0.8**step) / (np.sqrt(second_moment / (1 - 0.95**step)) + 1e-12)
-        )
-        point = np.clip(
-            point
-            - PGD_FIRST_STEP
-            * (PGD_LAST_STEP / PGD_FIRST_STEP) ** (step / steps)
-            * direction
-            * (high - low),
-            low,
-            high,
-        )
+        first_moment = decay * first_moment + rest(decay) * gradient
+        second_moment = square_decay * second_moment + rest(square_decay) * gradient**2
+        root_mean_square = np.sqrt(second_moment / (1 - square_decay**step))
+        direction = first_moment / (1 - decay**step) / (root_mean_square + EPSILON)
+        rate = first_rate * (last_rate / first_rate) ** (step / steps)
+        point = np.clip(point - rate * direction * (high - low), low, high)
     return best.better(AttackResult(margins(problem, point, rivals), point))
 
 
@@ -249,6 +245,7 @@ def bounding_sides(region: Region) -> tuple[Floats, Floats]:
 
 def margins(problem: Problem, points: Floats, rivals: Ints) -> Floats:
     """Margins (n,) against one rival each."""
+    work.count("attack_points", len(points))
     values = first_preactivations(problem, points)
     for step, after in pairwise(problem.network.steps):
         values = step.onward(values, after)
@@ -292,12 +289,12 @@ class Attacker:
         self,
         free: Bools,
         restarts: int = 0,
-        steps: int = 4,
         seed: int = 0,
         budget: Budget | None = None,
     ) -> AttackResult:
         """The best of a first-order start and `restarts` random ones, for each row of `free`."""
         ranked_rivals = self.rivals_by_promise(free)
+        steps = self.problem.settings.attacks.vertex_steps
         found = self._from_corner(free, ranked_rivals[:, 0], steps, budget)
         rng = np.random.default_rng(seed) if restarts else None
         done = 0
@@ -308,7 +305,7 @@ class Attacker:
         ):
             restarts_now = min(
                 restarts - done,
-                max(1, MAX_CHUNK_NUMBERS // (len(unflipped) * self.problem.center.size)),
+                max(1, RESOURCES.chunk_numbers // (len(unflipped) * self.problem.center.size)),
             )
             rows = np.tile(unflipped, restarts_now)
             restart_index = np.arange(done, done + restarts_now).repeat(len(unflipped))
@@ -327,15 +324,19 @@ class Attacker:
         """Several attacks (n, length, dimension) on one set of free words, each run to its end;
         some may not flip."""
         problem = self.problem
+        settings = problem.settings.attacks
         rows = np.repeat(free[None], restarts, axis=0)
-        ranked_rivals = self.rivals_by_promise(free[None])[0]
-        rivals = ranked_rivals[np.arange(restarts) % min(3, len(ranked_rivals))]
+        ranked_rivals = self.rivals_by_promise(free[None])[0][: settings.starts]
+        rivals = ranked_rivals[np.arange(restarts) % len(ranked_rivals)]
         start = vertex_step(
             problem, rows, _random_directions(seed, (restarts, *problem.center.shape))
         )
         changed = best_changes(problem, free[None], self.word_effects[rivals[:1]])[0]
         start[0] = np.where(changed[:, None], self.corners[rivals[0]], problem.center)
-        return vertex_descent(problem, rows, start, rivals, 8, to_the_end=True, budget=budget).point
+        steps = 2 * settings.vertex_steps
+        return vertex_descent(
+            problem, rows, start, rivals, steps, to_the_end=True, budget=budget
+        ).point
 
     def _from_corner(
         self, free: Bools, rivals: Ints, steps: int, budget: Budget | None
@@ -350,7 +351,7 @@ class Attacker:
         )
 
 
-@lru_cache(maxsize=8)  # the same for all texts of one shape
+@lru_cache(maxsize=RESOURCES.cached_directions)  # the same for all texts of one shape
 def _random_directions(seed: int, shape: tuple[int, ...]) -> Floats:
     """Random directions in which attacks begin."""
     return np.random.default_rng(seed).standard_normal(shape)

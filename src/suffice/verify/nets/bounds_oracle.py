@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import RESOURCES
 from suffice.verify.contract import (
     Budget,
     OutOfTime,
@@ -44,14 +45,6 @@ from suffice.verify.nets.presolve.restrict import decide_restricted
 from suffice.verify.nets.presolve.restrict import restriction_applies as suits_few
 from suffice.verify.proof_tree import Leaf
 
-CHEAP_ASCENT_STEPS = 12  # slope ascent before branching
-ATTACK_RESTARTS = 4  # random starts of attacks before a complete search
-DEEP_ATTACKS = 24  # attacks on a set where bounds of maxima are slow, and on likely explanations
-PGD_STARTS = 8  # of them, from which PGD goes on
-CHEAP_SUBPROBLEMS = 16  # subproblems of a cheap answer in one-hot coordinates
-CHEAP_BATCH = 1024  # questions per round of cheap answers
-MAX_CACHED = 64  # answers that are kept: large proofs take megabytes
-
 
 class BoundsOracle:
     """Our own: attacks and linear bounds in bulk, then optimised slopes, then branch and bound."""
@@ -78,7 +71,7 @@ class BoundsOracle:
     def ask(self, free: Bools, budget: Budget) -> list[Verdict]:
         """Complete answers, as far as the budget goes."""
         if self.problem.one_hot is not None:
-            return self._ask_one_hot(free, ATTACK_RESTARTS, budget)
+            return self._ask_one_hot(free, self.problem.settings.attacks.starts, budget)
         undecided = Unknown("neither attacks nor plain bounds decide it")
         answers: list[Verdict] = [
             self.cached_verdicts.get(row.tobytes(), undecided) for row in free
@@ -104,10 +97,11 @@ class BoundsOracle:
         words (length,).
         """
         problem = self.problem
-        points = self.attacker.deep_attacks(free, DEEP_ATTACKS, seed, budget)
+        attacks = problem.settings.attacks.deep_attacks
+        points = self.attacker.deep_attacks(free, attacks, seed, budget)
         margins = problem.margins(points).min(-1)
         if (margins > 0).all() and self._bounds_are_slow and pgd_applies(problem):
-            best = np.argsort(quantised(margins[None])[0], kind="stable")[:PGD_STARTS]
+            best = np.argsort(quantised(margins[None])[0], kind="stable")[: max(1, attacks // 3)]
             rivals = problem.margins(points[best]).argmin(-1)
             result = pgd(problem, free[None], points[best], rivals, budget=budget)
             points = result.point
@@ -167,16 +161,16 @@ class BoundsOracle:
         here.
         """
         if self.problem.one_hot is not None:
-            return self._ask_one_hot(
-                free,
-                restarts,
-                Budget(np.inf if budget is None else budget.seconds_left, CHEAP_SUBPROBLEMS),
-            )
+            seconds = np.inf if budget is None else budget.seconds_left
+            cheap = Budget(seconds, self.problem.settings.branching.small_round)
+            return self._ask_one_hot(free, restarts, cheap)
         self.prepared.require_features(free)
         answers: list[Verdict] = [Unknown("neither attacks nor plain bounds decide it")] * len(free)
         if not self.prepared.finite:
             return [Unknown("the network can overflow over this region")] * len(free)
-        batch_size = max(1, min(CHEAP_BATCH, self.prepared.batch_limit // len(self.problem.rivals)))
+        _, largest = RESOURCES.batch_sizes
+        batch_limit = self.prepared.batch_limit // len(self.problem.rivals)
+        batch_size = max(1, min(4 * largest, batch_limit))
         try:
             for start in range(0, len(free), batch_size):
                 index = np.arange(start, min(start + batch_size, len(free)))
@@ -250,7 +244,7 @@ class BoundsOracle:
 
     def _remember(self, free: Bools, answer: Verdict) -> None:
         self.cached_verdicts[free.tobytes()] = answer
-        if len(self.cached_verdicts) > MAX_CACHED:
+        if len(self.cached_verdicts) > RESOURCES.cached_verdicts:
             del self.cached_verdicts[next(iter(self.cached_verdicts))]
 
     def _ask_max_of_sums(self, max_of_sums: MaxOfSums, free: Bools, budget: Budget) -> Verdict:
@@ -310,9 +304,8 @@ class BoundsOracle:
         dual = initial_dual(item_bounds)
         backward = backward_bound(self.prepared, batch, dual)
         if optimised:
-            backward, dual = dual_ascent(
-                self.prepared, batch, dual, backward, CHEAP_ASCENT_STEPS, budget
-            )
+            iterations = self.problem.settings.ascent.refining_iterations // 2
+            backward, dual = dual_ascent(self.prepared, batch, dual, backward, iterations, budget)
         proved = (backward.bound > 0).reshape(-1, count).all(-1)
         dual = canonical_dual(self.prepared, item_bounds, dual)
         for place in np.flatnonzero(proved):

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Step
 from suffice.sets.regions import Choice
@@ -25,10 +26,7 @@ from suffice.verify.contract import Budget
 from suffice.verify.nets.crown import PreparedProblem
 from suffice.verify.nets.input_sets import Free, Restorations, WithinBudget, chunk_slices
 from suffice.verify.proof_tree import Leaf, Pick, Tree
-
-MAX_INPUTS = 1024  # inputs run for one subproblem: a certificate has a line for each
-MAX_PASSES = 16  # backward passes that running all inputs may cost as much as
-ERROR_FACTOR = 4.0  # times the rounding error that a margin must exceed
+from suffice.verify.tolerances import ERROR_FACTOR
 
 InputSet: TypeAlias = Free | WithinBudget | Restorations
 CLOSED_LEAF = Leaf(None, np.zeros(0))
@@ -68,6 +66,7 @@ class Enumeration:
         """The margin against one rival at every input."""
         problem = self.prepared.problem
         rows = self._inputs_from(0, self.budget)
+        work.count("enumerated_inputs", len(rows))
         first, *rest = problem.network.steps
         base_values = first.apply(self.base.reshape(1, -1))
         contributions = [_contributions(first, len(self.base), word) for word in self.words]
@@ -146,22 +145,23 @@ def enumerable(prepared: PreparedProblem, inputs: InputSet) -> Enumeration | Non
     """The enumeration of a single set, where its inputs are finitely many and few enough; else
     None."""
     found = None if prepared.curved is not None else _enumeration_of(prepared, inputs)
-    return (
-        found
-        if found is not None
-        and _count_inputs(found.words, found.budget) <= _max_inputs(prepared, found.words)
-        else None
-    )
+    if found is None:
+        return None
+    most = _max_inputs(prepared, found.words)
+    return found if _count_inputs(found.words, found.budget, most) <= most else None
 
 
 def _max_inputs(prepared: PreparedProblem, words: Sequence[UndecidedWord]) -> int:
+    """How many inputs are run at the most: as many as cost what a subproblem does."""
     steps = prepared.problem.network.steps
     input_work = len(words) * len(steps[0].bias) + sum(step.weight.size for step in steps[1:])
-    return int(min(MAX_INPUTS, MAX_PASSES * prepared.intermediate_work // max(1, input_work)))
+    passes, _ = prepared.settings.branching.passes
+    affordable = passes * prepared.intermediate_work // max(1, input_work)
+    return int(min(prepared.settings.leaves.max_inputs, affordable))
 
 
-def _count_inputs(words: Sequence[UndecidedWord], budget: float) -> float:
-    """How many inputs there are, as far as it matters."""
+def _count_inputs(words: Sequence[UndecidedWord], budget: float, most: int) -> float:
+    """How many inputs there are, as far as it matters: whether more than `most`."""
     counts: dict[float, float] = {budget: 1.0}
     for word in words:
         next_counts: dict[float, float] = {}
@@ -174,7 +174,7 @@ def _count_inputs(words: Sequence[UndecidedWord], budget: float) -> float:
                     word.options
                 )
         counts = next_counts
-        if sum(counts.values()) > MAX_INPUTS:
+        if sum(counts.values()) > most:
             break
     return sum(counts.values())
 
@@ -183,6 +183,7 @@ def _count_inputs(words: Sequence[UndecidedWord], budget: float) -> float:
 
 
 def _enumeration_of(prepared: PreparedProblem, inputs: InputSet) -> Enumeration | None:
+    most = prepared.settings.leaves.max_inputs
     match inputs:
         case Restorations():
             optional = np.flatnonzero(
@@ -190,12 +191,12 @@ def _enumeration_of(prepared: PreparedProblem, inputs: InputSet) -> Enumeration 
             )
             costs = inputs.costs[optional]
             budget = float(inputs.budget[0])
-            if _surely_many_payments(costs, budget):
+            if _surely_many_payments(costs, budget, most):
                 return None
             words = [_restorable_word(inputs, int(i)) for i in optional]
             return Enumeration(prepared, tuple(words), inputs.perturbed[0], budget)
         case Free() | WithinBudget() if isinstance(inputs.region, Choice) and _surely_many_options(
-            inputs.region, inputs
+            inputs.region, inputs, most
         ):
             return None
         case Free() if isinstance(inputs.region, Choice):
@@ -222,23 +223,23 @@ def _budget_decides(prepared: PreparedProblem, inputs: WithinBudget) -> bool:
     return inputs.equal_costs or prepared.problem.max_changes >= int(inputs.movable.sum())
 
 
-def _surely_many_payments(costs: Floats, budget: float) -> bool:
-    """Whether there are surely too many ways to pay for some of the words: seen at once, before
-    they are counted.
+def _surely_many_payments(costs: Floats, budget: float, most: int) -> bool:
+    """Whether there are surely more than `most` ways to pay for some of the words: seen at once,
+    before they are counted.
     """
     # that many of the cheapest
     affordable_at_once = int(np.searchsorted(np.cumsum(np.sort(costs)), budget, side="right"))
-    return affordable_at_once > math.log2(MAX_INPUTS) or (
-        (costs == costs[:1]).all() and math.comb(len(costs), affordable_at_once) > MAX_INPUTS
+    return affordable_at_once > math.log2(most) or (
+        (costs == costs[:1]).all() and math.comb(len(costs), affordable_at_once) > most
     )
 
 
-def _surely_many_options(region: Choice, inputs: Free | WithinBudget) -> bool:
-    """Whether the free words alone have too many ways: seen at once, before their vectors are taken
-    apart.
+def _surely_many_options(region: Choice, inputs: Free | WithinBudget, most: int) -> bool:
+    """Whether the free words alone have more than `most` ways: seen at once, before their vectors
+    are taken apart.
     """
     options_left = region.differs if inputs.allowed is None else region.differs & inputs.allowed[0]
-    return bool(math.prod(np.maximum(options_left[inputs.free[0]].sum(1), 1).tolist()) > MAX_INPUTS)
+    return bool(math.prod(np.maximum(options_left[inputs.free[0]].sum(1), 1).tolist()) > most)
 
 
 def _restorable_word(inputs: Restorations, position: int) -> UndecidedWord:

@@ -16,9 +16,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Floats, Ints
 from suffice.model.step import Step
 from suffice.sets.regions import Ball, Box, Choice, Hull
+from suffice.settings import RESOURCES
 from suffice.verify.nets.crown import (
     BoundBatch,
     Dual,
@@ -30,10 +32,14 @@ from suffice.verify.nets.crown import (
     margin_rows,
 )
 from suffice.verify.nets.input_sets import Free
-
-MAX_TANGENT_ROUNDS = 40  # rounds of tangents of a 2-norm ball
-# numbers in a matrix of rows over the input that still fits the memory
-MAX_MATRIX_NUMBERS = 30_000_000
+from suffice.verify.tolerances import (
+    BALL_PULL,
+    BALL_WIDENING,
+    INFEASIBLE_SCALE,
+    MAX_MULTIPLIER,
+    MIN_VIOLATION,
+    SMALLEST,
+)
 
 LeafSolution: TypeAlias = tuple[Dual, Floats | None, Floats | None]
 
@@ -45,7 +51,7 @@ def solve_leaf_lp(
     has none."""
     if (
         prepared.problem.network.inputs * max(prepared.problem.network.inputs, prepared.unit_count)
-        > MAX_MATRIX_NUMBERS
+        > RESOURCES.leaf_numbers
     ):
         return None
     match inputs.region:
@@ -75,6 +81,7 @@ def _solve_lp(
     cost = leaf.over_variables(variables, leaf.objective[None])[0]
     constraint = -leaf.over_variables(variables, leaf.rows)
     right_side = leaf.constants + leaf.rows[:, : len(variables.offset)] @ variables.offset
+    work.count("linear_programs")
     found = linprog(
         cost,
         A_ub=np.vstack([constraint, leaf.padded(variables.limit_rows)]),
@@ -115,6 +122,7 @@ def _infeasibility_multipliers(
         )
     cost = np.zeros(with_violation.shape[1])
     cost[-1] = 1.0
+    work.count("linear_programs")
     found = linprog(
         cost,
         A_ub=np.vstack([with_violation, extra]),
@@ -126,7 +134,8 @@ def _infeasibility_multipliers(
     )
     if found.status != 0:
         return np.zeros(len(right_side))
-    scale = min(1e6 * float(prepared.margin_magnitude.max()) / max(found.fun, 1e-12), 1e12)
+    largest_margin = float(prepared.margin_magnitude.max())
+    scale = min(INFEASIBLE_SCALE * largest_margin / max(found.fun, MIN_VIOLATION), MAX_MULTIPLIER)
     return np.asarray(np.maximum(-found.ineqlin.marginals[: len(right_side)], 0) * scale)
 
 
@@ -136,7 +145,8 @@ class _RowBuilder:
 
     def __init__(self, inputs: int, open_maxima: list[int]) -> None:
         self.maximum_columns = {leader: inputs + i for i, leader in enumerate(open_maxima)}
-        self.matrix, self.offset = np.eye(inputs, inputs + len(open_maxima)), np.zeros(inputs)
+        self.matrix = np.eye(inputs, inputs + len(open_maxima))
+        self.offset = np.zeros(inputs)
         self.split_rows: list[Floats] = []
         self.split_constants: list[float] = []
         self.split_units: list[int] = []
@@ -266,7 +276,7 @@ def _solve_over_ball(
     variables = _InputVariables.box(inputs, inputs.region)
     batch = BoundBatch(inputs, bounds, margin_rows(prepared, np.array([rival])), signs[None])
     solution = None
-    for _ in range(MAX_TANGENT_ROUNDS):
+    for _ in range(prepared.settings.leaves.tangent_rounds):
         solution = _solve_lp(prepared, bounds, signs, rival, variables)
         if solution is None:
             return None
@@ -300,7 +310,7 @@ class _InputVariables:
         dimension = region.center.shape[1]
         displacements = self.solutions[-1].reshape(-1, dimension)
         norms = np.linalg.norm(displacements, axis=1)
-        outside = np.flatnonzero(norms > region.radius * (1 + 1e-12))
+        outside = np.flatnonzero(norms > region.radius * (1 + BALL_WIDENING))
         tangent_rows = np.zeros((len(outside), displacements.size))
         for row, word in enumerate(outside):
             tangent_rows[row, word * dimension : (word + 1) * dimension] = (
@@ -389,7 +399,7 @@ class _InputVariables:
                 return np.where(free, np.clip(reached, lower, upper), center), None
             case Ball(radius=radius, p=p):
                 norms = np.linalg.norm(reached - center, ord=p, axis=-1, keepdims=True)
-                shrink = np.minimum(1.0, radius / np.maximum(norms, 1e-300)) * (1 - 1e-9)
+                shrink = np.minimum(1.0, radius / np.maximum(norms, SMALLEST)) * (1 - BALL_PULL)
                 return np.where(free, center + (reached - center) * shrink, center), None
             case Hull(points=points):
                 shares = np.zeros(points.shape[:2])

@@ -30,16 +30,16 @@ import numpy as np
 from suffice.errors import MissingExtra
 from suffice.model.network import Bools, Floats, Step
 from suffice.sets.regions import Ball, Choice
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget, Problem, Proved, Refuted, Unknown, Verdict, Witness
 from suffice.verify.exact import confirm
 from suffice.verify.nets.crown import PreparedProblem
 from suffice.verify.solvers.milp import AffineMap, Program, perturbed_input, point_of
+from suffice.verify.tolerances import SOLVER_MARGIN
 
 NAME = "marabou"
-SECOND_LIMIT = 1e-6  # how far below zero to ask, once a point at zero did not flip the label
 # by its path: it needs nothing of suffice
 WORKER_PATH = Path(__file__).with_name("marabou_worker.py")
-GRACE_SECONDS = 1.0  # seconds that Marabou may overrun its own time-out
 
 
 class MarabouOracle:
@@ -93,7 +93,7 @@ class MarabouOracle:
         """First a margin of at most zero; if Marabou's point does not flip the label, one well
         below.
         """
-        for limit in (0.0, -SECOND_LIMIT):
+        for limit in (0.0, -SOLVER_MARGIN):
             if budget.exhausted:
                 return Unknown("no time left", NAME)
             found = self._solve(
@@ -188,7 +188,7 @@ class _Worker:
         """The answer, or None from a worker that is of no more use."""
         assert self.process.stdout is not None
         self._send({**query, "seconds": math.ceil(seconds)})
-        if not select.select([self.process.stdout], [], [], seconds + GRACE_SECONDS)[0]:
+        if not select.select([self.process.stdout], [], [], seconds + RESOURCES.solver_grace)[0]:
             return None
         try:
             found = json.loads(self.process.stdout.readline())

@@ -35,7 +35,8 @@ def solve(steps: Sequence[Any], query: Mapping[str, Any]) -> dict[str, Any]:
         values = encoding.step(step, values)
     encoding.equation(query["margin"]["row"], values, query["margin"]["limit"], "LE")
     options = MarabouCore.Options()
-    options._verbosity, options._timeoutInSeconds = 0, max(1, query["seconds"])
+    options._verbosity = 0
+    options._timeoutInSeconds = max(1, query["seconds"])
     status, found, _ = MarabouCore.solve(encoding.query(), options, "")
     return {
         "status": status,
@@ -47,7 +48,8 @@ class _Encoding:
     """Variables, equations and relus in Marabou's terms."""
 
     def __init__(self, core: Any) -> None:
-        self.core, self.input_query = core, core.InputQuery()
+        self.core = core
+        self.input_query = core.InputQuery()
         self.lower: list[float | None] = []
         self.upper: list[float | None] = []
         self.equations: list[Any] = []

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verify.contract import (
@@ -37,10 +38,14 @@ from suffice.verify.contract import (
 from suffice.verify.exact import confirm
 from suffice.verify.nets.bounds_oracle import bounds_for
 from suffice.verify.nets.crown import PreparedProblem
+from suffice.verify.tolerances import (
+    BALL_PULL,
+    MAX_SOLVER_COEFFICIENT,
+    MIN_SOLVER_SECONDS,
+    SMALLEST,
+    SOLVER_MARGIN,
+)
 
-MARGIN_TOLERANCE = 1e-6  # fraction of the margin's weights that is too small to tell from zero
-# beside larger numbers (its infinity is 1e20) the solver's own tolerances mean nothing
-MAX_COEFFICIENT = 1e8
 NAME = "milp"
 
 
@@ -79,7 +84,7 @@ class MilpOracle:
         if not free.any():
             return self._fixed(free)
         query = _MilpQuery.of(self.prepared, free, budget)
-        if query.program.max_coefficient > MAX_COEFFICIENT:
+        if query.program.max_coefficient > MAX_SOLVER_COEFFICIENT:
             return Unknown("the network's numbers are too large for HiGHS", NAME)
         first_unknown: Unknown | None = None
         for rival in range(len(self.problem.rivals)):
@@ -236,13 +241,14 @@ class Program:
         constraints = [
             LinearConstraint(self.widened(matrix), low, high) for matrix, low, high in self.rows
         ]
+        work.count("integer_programs")
         with silenced():
             return milp(
                 objective,
                 integrality=self.integral,
                 bounds=Bounds(self.lower, self.upper),
                 constraints=[c for c in constraints if c.A.shape[0]],
-                options={"time_limit": max(seconds, 1e-3)},
+                options={"time_limit": max(seconds, MIN_SOLVER_SECONDS)},
             )
 
 
@@ -286,7 +292,7 @@ class _MilpQuery:
         margin.
         """
         margin = self.program.widened(self.margin.matrix[[rival]])
-        upper_limit = MARGIN_TOLERANCE - self.margin.offset[rival]
+        upper_limit = SOLVER_MARGIN - self.margin.offset[rival]
         with_limit = replace(self.program, rows=list(self.program.rows))
         with_limit.row([margin], -np.inf, upper_limit)
         return with_limit.solve(
@@ -314,7 +320,7 @@ def _pulled_inside(ball: Ball, displacements: Floats) -> Floats:
     """Displacements pulled a hair inside a ball: HiGHS oversteps by its tolerance."""
     norms = np.linalg.norm(displacements, ord=ball.p, axis=-1, keepdims=True)
     return np.asarray(
-        displacements * np.minimum(1.0, ball.radius / np.maximum(norms, 1e-300)) * (1 - 1e-12)
+        displacements * np.minimum(1.0, ball.radius / np.maximum(norms, SMALLEST)) * (1 - BALL_PULL)
     )
 
 

@@ -25,13 +25,10 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import Cuts
+from suffice.verify import tolerances
 from suffice.verify.text.lattice import OptionLattice
 from suffice.verify.text.norm_form import NormSegment, TextInstance, cheapest_text
-
-MULTIPLIER_ROUNDS = 12  # multipliers that are tried
-SUBGRADIENT_STEPS = 10  # subgradient steps per separation
-RANGE_EDGES = (0.6, 0.85, 1.15, 1.6)  # of the text's S: where its range is cut
-TARGET_SHARE = 0.9  # of the largest violation possible: enough, the steps end
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +81,16 @@ class LagrangianCut:
 class RestorationRelaxation:
     """The Lagrangian relaxation of putting words of one failing text back: weights in, cuts out."""
 
-    def __init__(self, instance: TextInstance, chosen: Ints, tight_at: Ints | None = None) -> None:
+    def __init__(
+        self, instance: TextInstance, chosen: Ints, settings: Cuts, tight_at: Ints | None = None
+    ) -> None:
         """`tight_at` is the text where bounds should lose least: the failing text itself, or one
         with words put back.
         """
         expansion = chosen if tight_at is None else tight_at
         self.instance = instance
         self.lattice = instance.lattice
+        self.settings = settings
         self.changed = chosen != instance.reference
         self.allowed = np.zeros(len(self.lattice.word_of), dtype=bool)
         self.allowed[chosen] = self.allowed[instance.reference] = True
@@ -112,7 +112,8 @@ class RestorationRelaxation:
         if not by_range or instance.lattice.bag.norm != "l2" or instance.bias >= 0:
             return [whole]
         square = float((instance.lattice.values(instance.lattice.counts(expansion)) ** 2).sum())
-        edges = [low, *(edge * square for edge in RANGE_EDGES if low < edge * square < high), high]
+        inner = (edge * square for edge in self.settings.range_edges)
+        edges = [low, *(edge for edge in inner if low < edge < high), high]
         found = (_upper_lines(instance, self.allowed, expansion, ends) for ends in pairwise(edges))
         return [part for part in found if part is not None]
 
@@ -140,6 +141,9 @@ class RestorationRelaxation:
     def best_uniform(self, costs: Floats, check_time: Callable[[], object]) -> LagrangianCut | None:
         """Weights proportional to costs: the multiple whose threshold, per unit of weight, is
         largest.
+
+        A bracket of multiples is doubled or quartered until it holds the best one, and is then
+        halved as a quotient. Which multiple comes first only sets where this begins.
         """
         if self.form_bound >= 0:
             return None
@@ -148,7 +152,7 @@ class RestorationRelaxation:
         multiplier = -self.form_bound / max(1.0, 0.1 * float(costs[self.changed].sum()))
         best = None
         best_ratio = 0.0
-        for _ in range(MULTIPLIER_ROUNDS):
+        for _ in range(self.settings.dual_rounds):
             check_time()
             cut = self.cut_at(multiplier * costs)
             if cut.threshold > best_ratio * multiplier:
@@ -178,7 +182,7 @@ class RestorationRelaxation:
         best_violation = 0.0
         last_violation = -np.inf
         step_scale = 1.0
-        for _ in range(SUBGRADIENT_STEPS if self.bounds else 0):
+        for _ in range(self.settings.dual_rounds if self.bounds else 0):
             check_time()
             cut = self.cut_at(weights)
             violation = cut.threshold - float(weights @ point)
@@ -187,8 +191,10 @@ class RestorationRelaxation:
                 best_violation = violation
             subgradient = np.where(self.changed, cut.restored - point, 0.0)
             squared_length = float(subgradient @ subgradient)
-            if squared_length < 1e-9 or violation >= TARGET_SHARE * target:
+            found = violation >= self.settings.nearly_all * target
+            if squared_length < tolerances.NO_DIRECTION or found:
                 break
+            # a Polyak step that does not raise the violation was too long: half of it
             step_scale = step_scale if violation > last_violation else 0.5 * step_scale
             last_violation = violation
             weights = np.maximum(

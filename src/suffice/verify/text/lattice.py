@@ -24,12 +24,10 @@ from suffice.model.bag import Bag, Tokens, term
 from suffice.model.boundaries import spaced
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Text
+from suffice.settings import RESOURCES
 from suffice.verify.text.incidence import Incidence, build_incidence
 from suffice.verify.text.transducer import Transducer
 from suffice.verify.text.trellis import TooManyEdges, Trellis, build_trellis
-
-MOST_CHOICES = 12_000
-MOST_PAIRS = 3_000_000
 
 
 class NoLattice(Exception):
@@ -189,8 +187,9 @@ def _assembled(
     neighbours: bool,
 ) -> OptionLattice:
     flat = [tokens for group in token_lists for tokens in group]
-    if len(flat) > MOST_CHOICES:
-        raise NoLattice(f"there are {len(flat)} choices of words, more than {MOST_CHOICES}")
+    most = RESOURCES.lattice_choices
+    if len(flat) > most:
+        raise NoLattice(f"there are {len(flat)} choices of words, more than {most}")
     word_of = np.repeat(np.arange(len(token_lists)), [len(group) for group in token_lists])
     first = np.concatenate([[0], np.cumsum([len(group) for group in token_lists])[:-1]]).astype(
         np.int64
@@ -258,8 +257,10 @@ def _neighbour_pairs(
             if place is not None:
                 feature = feature_of.setdefault(place[0], len(feature_of))
                 found += [(later, e, feature, place[1]) for e in earlier if word_of[e] >= least]
-        if len(found) > MOST_PAIRS:
-            raise NoLattice(f"there are more than {MOST_PAIRS} pairs of words that may meet")
+        if len(found) > RESOURCES.lattice_pairs:
+            raise NoLattice(
+                f"there are more than {RESOURCES.lattice_pairs} pairs of words that may meet"
+            )
     return _sorted_pairs(found, len(flat))
 
 

@@ -25,18 +25,11 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import RESOURCES, Majorants
 from suffice.verify.text.norm_form import TextInstance, cheapest_text, negated
 from suffice.verify.text.viterbi import transition_costs
-
-MOST_ADDITIONS = 1_000_000_000  # additions for all intervals of one majorant
-MOST_COSTS = 1_000  # different costs of the dynamic program
-RECENT_SETS = 8  # last sets seen that choose the word to split on
-FIXING_SHARES = (
-    1.0,
-    0.5,
-    0.0,
-)  # words are fixed whose change lifts the form by more than this share of the last rise
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +40,6 @@ class LinearMajorant:
     prices: Floats
     norm_slope: float  # of S, where the root is bounded by a tangent
     direction: Floats  # (features,) the direction u, where it is bounded by that
-    feature_constants: Floats  # (features,) what the constant has of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +75,8 @@ def upper_line(instance: TextInstance, counts: Floats) -> LinearMajorant:
     grid, inside = instance.full_ranges.grid()
     terms = np.where(inside, _feature_terms(instance, norm_slope, direction, grid.T).T, -np.inf)
     prices = _tightest_slopes(terms, grid, inside, counts)
-    feature_constants = (terms - prices[:, None] * grid).max(1)
-    return LinearMajorant(
-        constant + float(feature_constants.sum()), prices, norm_slope, direction, feature_constants
-    )
+    constant += float((terms - prices[:, None] * grid).max(1).sum())
+    return LinearMajorant(constant, prices, norm_slope, direction)
 
 
 def _feature_terms(
@@ -103,9 +93,7 @@ def _feature_terms(
 def lower_line(instance: TextInstance, counts: Floats) -> LinearMajorant:
     """A minorant of the form."""
     found = upper_line(negated(instance), counts)
-    return LinearMajorant(
-        -found.constant, -found.prices, -found.norm_slope, found.direction, -found.feature_constants
-    )
+    return LinearMajorant(-found.constant, -found.prices, -found.norm_slope, found.direction)
 
 
 def _tightest_slopes(terms: Floats, grid: Floats, inside: Bools, counts: Floats) -> Floats:
@@ -316,7 +304,10 @@ class MajorantGenerator:
     those before.
     """
 
-    def __init__(self, instance: TextInstance, constraints: SetConstraints) -> None:
+    def __init__(
+        self, instance: TextInstance, constraints: SetConstraints, settings: Majorants
+    ) -> None:
+        self.settings = settings
         self.lattice = instance.lattice
         self.constraints = constraints
         self.full_instance = instance
@@ -335,8 +326,6 @@ class MajorantGenerator:
         self.majorants: list[Majorant] = []
         self.last_set = np.zeros(self.lattice.word_count, dtype=bool)
         self.worst_choices = self.lattice.first
-        # what the last line lost on each feature
-        self.line_gaps = np.zeros(len(self.expansion_counts))
         self.seen_stops: list[list[int]] = []  # the stops of sets that seemed to be enough
         self.worst_counts: list[Floats] = []  # what the worst text of each of these counts
 
@@ -387,11 +376,8 @@ class MajorantGenerator:
         )
 
     def _most_undecided(self) -> int | None:
-        """A word that about half of the last sets hold, or on which a line loses."""
-        sets = [
-            np.isin(np.arange(self.lattice.word_count), stops)
-            for stops in self.seen_stops[-RECENT_SETS:]
-        ]
+        """A word that about half of the sets hold that were seen."""
+        sets = [np.isin(np.arange(self.lattice.word_count), stops) for stops in self.seen_stops]
         frequency = np.mean(sets, axis=0) if sets else np.zeros(self.lattice.word_count)
         free = (
             ~self.fixed_words
@@ -401,15 +387,12 @@ class MajorantGenerator:
         )
         if not free.any():
             return None
-        lost = np.asarray(
-            abs(self.lattice.option_counts[self.lattice.first]) @ self.line_gaps
-        ).ravel()
-        score = 0.5 - np.abs(frequency - 0.5) + 0.1 * lost / (lost.max() + 1e-30)
+        score = 0.5 - np.abs(frequency - 0.5)
         return int(np.where(free, score, -1.0).argmax())
 
     def _restricted(self, constraints: SetConstraints) -> MajorantGenerator:
         """The same majorants for fewer sets."""
-        restricted = MajorantGenerator(self.full_instance, constraints)
+        restricted = MajorantGenerator(self.full_instance, constraints, self.settings)
         must = {*np.flatnonzero(constraints.include & ~self.fixed_words).tolist()}
         restricted.majorants = list(self.majorants)
         restricted.expansion_counts = self.expansion_counts
@@ -417,7 +400,6 @@ class MajorantGenerator:
         restricted.last_set = self.last_set
         restricted.worst_choices = self.worst_choices
         restricted.last_rise = self.last_rise
-        restricted.line_gaps = self.line_gaps
         for stops, counts in zip(self.seen_stops, self.worst_counts, strict=True):
             if must <= {*stops} and not constraints.exclude[stops].any():
                 restricted.seen_stops.append(stops)
@@ -462,6 +444,7 @@ class MajorantGenerator:
         instance = with_fixed(self.instance, fixed_words)
         line = upper_line(instance, counts)
         line = replace(line, constant=line.constant + instance.tolerance)
+        work.count("majorants")
         self.majorants.append(
             Majorant(fixed_words, line, interval_costs(instance, line.prices, self.fixed_words))
         )
@@ -478,12 +461,6 @@ class MajorantGenerator:
             best.values[best.first_cost] - best.values[: best.first_cost].max(initial=-np.inf)
         )
         self.worst_counts.append(self.lattice.counts(self.worst_choices))
-        line = majorant.line
-        self.line_gaps = (
-            line.feature_constants
-            + line.prices * self.worst_counts[-1]
-            - _feature_terms(self.instance, line.norm_slope, line.direction, self.worst_counts[-1])
-        )
         self.expansion_counts = (
             self.expansion_counts + (self.worst_counts[-1] - self.expansion_counts) / self.rounds
         )
@@ -498,7 +475,7 @@ class MajorantGenerator:
             else self.expansion_counts
         )
         self._new_majorant(np.zeros(self.lattice.word_count, dtype=bool), counts)
-        for share in FIXING_SHARES:
+        for share in self.settings.fixing_shares:
             self._new_majorant(
                 costly_to_change(
                     self.instance, self.worst_choices, self.last_set, share * self.last_rise
@@ -543,6 +520,7 @@ def _solve_matrix_game(values: Floats) -> tuple[Floats, Floats]:
     from scipy.optimize import linprog
 
     rows, columns = values.shape
+    work.count("linear_programs")
     solution = linprog(
         np.append(np.zeros(rows), 1.0),
         A_ub=np.hstack([values.T, -np.ones((columns, 1))]),
@@ -561,12 +539,14 @@ def is_affordable(instance: TextInstance, costs: Sequence[int]) -> bool:
     costs are few.
     """
     lattice = instance.lattice
-    if not lattice.pairs or instance.at_most is not None or sum(costs) > MOST_COSTS:
+    if not lattice.pairs or instance.at_most is not None or sum(costs) > RESOURCES.majorant_costs:
         return False
     sizes = np.diff(lattice.offsets)
     vanish = np.logical_or.reduceat(lattice.empty, lattice.first)
     partners = lattice.first if vanish.any() else np.concatenate([[0], sizes[:-1]])
-    return float((np.arange(lattice.word_count) * partners * sizes).sum()) <= MOST_ADDITIONS
+    return (
+        float((np.arange(lattice.word_count) * partners * sizes).sum()) <= RESOURCES.majorant_work
+    )
 
 
 def initially_empty(instance: TextInstance) -> Bools:

@@ -18,21 +18,19 @@ from itertools import product
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import RESOURCES
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget
 from suffice.verify.text.lattice import OptionLattice
 from suffice.verify.text.tree_ensembles import (
-    MOST_ENTRIES,
     TableProved,
     TableRefuted,
     TableUnknown,
     decide_table,
 )
-
-CHUNK = 2**13  # texts that are scored at a time
-MOST_RUNS = 300_000  # runs of tokens that are looked up
-NEAR_ZERO = 1e-7  # texts whose margins lie within this are run as strings
 
 
 @dataclass(eq=False)
@@ -60,7 +58,7 @@ class TextScores:
     @property
     def fits(self) -> bool:
         runs = sum(len(self.tokens) ** order for order in range(1, self.lattice.bag.most + 1))
-        return math.prod(self.shape) <= MOST_ENTRIES and runs <= MOST_RUNS
+        return math.prod(self.shape) <= RESOURCES.table_entries and runs <= RESOURCES.token_runs
 
     @cached_property
     def token_numbers(self) -> list[list[int]]:
@@ -105,9 +103,11 @@ class TextScores:
     def chunks(self) -> Iterator[Ints]:
         """All texts as choices, so many at a time."""
         total = math.prod(self.shape)
-        for start in range(0, total, CHUNK):
+        size = RESOURCES.rows_at_once
+        for start in range(0, total, size):
             self.budget.check_time()
-            numbers = np.arange(start, min(start + CHUNK, total))
+            numbers = np.arange(start, min(start + size, total))
+            work.count("table_entries", len(numbers))
             chosen = np.repeat(self.lattice.first[None], len(numbers), axis=0)
             for word, place in zip(
                 self.axes, np.unravel_index(numbers, self.shape) if self.axes else (), strict=True
@@ -180,12 +180,14 @@ class ScoreTable:
 
     @property
     def tolerance(self) -> float:
-        return NEAR_ZERO
+        return tolerances.MODEL_MARGIN
 
     @cached_property
     def table(self) -> Floats:
         lead = self.texts.scores[:, self.label] - self.texts.scores[:, self.rival]
-        lead = np.where(np.abs(lead) <= NEAR_ZERO, -np.inf, lead).reshape(self.texts.shape)
+        lead = np.where(np.abs(lead) <= tolerances.MODEL_MARGIN, -np.inf, lead).reshape(
+            self.texts.shape
+        )
         return (
             lead
             if self.at_most is None
@@ -214,4 +216,6 @@ class ScoreTable:
             some[:1] if held[word] else some for word, some in enumerate(self.texts.all_choices)
         ]
         part = self.table[tuple(0 if held[word] else slice(None) for word in axes)]
-        return decide_table(allowed, tuple(word for word in axes if not held[word]), part)
+        return decide_table(
+            allowed, tuple(word for word in axes if not held[word]), part, tolerances.TREE_MARGIN
+        )

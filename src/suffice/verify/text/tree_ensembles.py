@@ -20,16 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from suffice import work
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.trees import LEAF, Trees
+from suffice.settings import DEFAULT, RESOURCES, Queries
+from suffice.verify import tolerances
 from suffice.verify.contract import Budget
 from suffice.verify.text.lattice import OptionLattice
-
-MOST_ENTRIES = 2**18  # entries of one table
-MOST_SPLITS = 20_000
-NEAR_ZERO = 1e-9  # texts whose margins lie within this are run
-MOST_UNCLEAR = 2000  # texts that are run beside a table
 
 # a leaf, or: feature, node, left, right
 PrunedNode = int | tuple[int, int, "PrunedNode", "PrunedNode"]
@@ -77,6 +75,7 @@ class TreeEnsemble:
     at_most: int | None
     roots: list[PrunedNode] = field(init=False)
     budget: Budget = field(default_factory=Budget)
+    settings: Queries = DEFAULT.queries
 
     def __post_init__(self) -> None:
         self.roots = [self._pruned(int(root)) for root in self.trees.roots]
@@ -91,7 +90,7 @@ class TreeEnsemble:
         """Margins within this of zero are run: the difference of two scores, each as far off as it
         may be.
         """
-        return NEAR_ZERO + 2.0 * self.trees.rounding
+        return tolerances.TREE_MARGIN + 2.0 * self.trees.rounding
 
     @cached_property
     def leaf_margins(self) -> Floats:
@@ -178,9 +177,9 @@ class TreeEnsemble:
     @property
     def fits(self) -> bool:
         """Whether all texts could be worked out in a while: a guess, by how many there are."""
-        return _entries(frozenset().union(*self.scopes), self.all_choices) <= MOST_ENTRIES * (
-            256 if self.is_local else 4
-        )
+        tables = self.settings.full_tables * (self.settings.local_speed if self.is_local else 1)
+        every = _entries(frozenset().union(*self.scopes), self.all_choices)
+        return every <= tables * RESOURCES.table_entries
 
     @property
     def is_local(self) -> bool:
@@ -218,7 +217,9 @@ class OptionTable:
     def __init__(
         self, ensemble: TreeEnsemble, allowed: Sequence[Sequence[int]], axes: Sequence[int]
     ) -> None:
-        self.ensemble, self.lattice, self.axes = ensemble, ensemble.lattice, tuple(axes)
+        self.ensemble = ensemble
+        self.lattice = ensemble.lattice
+        self.axes = tuple(axes)
         self.allowed = [np.array(choices, dtype=np.int64) for choices in allowed]
         self.flat_cache: dict[tuple[int, tuple[int, ...]], Floats] = {}
 
@@ -302,6 +303,7 @@ class OptionTable:
             size if word in words else 1 for word, size in zip(self.axes, self.shape, strict=True)
         )
         margins = np.zeros(math.prod(shape))
+        work.count("table_entries", len(margins))
         rows = np.arange(math.prod(shape))
         queue = [(self.ensemble.roots[number], rows)]
         while queue:
@@ -355,7 +357,7 @@ class OptionTable:
 class _TableBranching:
     def __init__(self, ensemble: TreeEnsemble) -> None:
         self.ensemble = ensemble
-        self.splits_left = MOST_SPLITS
+        self.splits_left = RESOURCES.most_nodes
 
     def run(self, allowed: list[list[int]]) -> TableProved | TableRefuted | TableUnknown:
         self.splits_left -= 1
@@ -429,7 +431,7 @@ class _TableBranching:
 
 
 def decide_table(
-    allowed: list[list[int]], axes: tuple[int, ...], table: Floats, tolerance: float = NEAR_ZERO
+    allowed: list[list[int]], axes: tuple[int, ...], table: Floats, tolerance: float
 ) -> TableProved | TableRefuted | TableUnknown:
     """One table of all texts: each is above zero, or too close and to be run; or one falls."""
     chosen = np.array([choices[0] for choices in allowed])
@@ -440,7 +442,7 @@ def decide_table(
         _set_choices(chosen, allowed, axes, np.unravel_index(int(negative.argmin()), table.shape))
         return TableRefuted(chosen)
     unclear = np.argwhere(table <= tolerance)
-    if len(unclear) > MOST_UNCLEAR:
+    if len(unclear) > RESOURCES.unclear_texts:
         return TableUnknown(f"{len(unclear)} texts are too close to a threshold to be worked out")
     texts = [chosen.copy() for _ in unclear]
     for text, place in zip(texts, unclear, strict=True):
@@ -471,14 +473,14 @@ def bucketed(
     open_words = {word for word, choices in enumerate(allowed) if len(choices) > 1}
     scopes = [scope & open_words for scope in ensemble.scopes]
     all_words = frozenset().union(*scopes)
-    if _entries(all_words, allowed) <= MOST_ENTRIES:
+    if _entries(all_words, allowed) <= RESOURCES.table_entries:
         return {tuple(sorted(all_words)): list(range(len(scopes)))}
     buckets: list[tuple[frozenset[int], list[int]]] = []
     for tree in sorted(range(len(scopes)), key=lambda t: -len(scopes[t])):
-        if _entries(scopes[tree], allowed) > MOST_ENTRIES:
+        if _entries(scopes[tree], allowed) > RESOURCES.table_entries:
             return None
         for k, (words, trees) in enumerate(buckets):
-            if _entries(words | scopes[tree], allowed) <= MOST_ENTRIES:
+            if _entries(words | scopes[tree], allowed) <= RESOURCES.table_entries:
                 buckets[k] = (words | scopes[tree], [*trees, tree])
                 break
         else:

@@ -17,17 +17,15 @@ from functools import cached_property
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import RESOURCES
 from suffice.verify.text.incidence import Incidence, build_incidence
 from suffice.verify.text.transducer import CountRow, Transducer, TransducerState
 
-MOST_EDGES = 400_000
-# a limit on more changes than this is left out of the bound, which holds without it
-MOST_LAYERS = 24
-
 
 class TooManyEdges(Exception):
-    """The trellis of a text would have more than `MOST_EDGES` edges."""
+    """The trellis of a text would have more than `RESOURCES.trellis_edges` edges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +145,7 @@ class Trellis:
         """The cost and choices of a shortest path with at most (or exactly) `limit`
         changing edges.
         """
+        work.count("trellis_passes")
         layers = 0 if limit is None else limit
         values = [np.full((1, layers + 1), np.inf)]
         values[0][0, 0] = 0.0
@@ -285,8 +284,8 @@ def build_trellis(transducer: Transducer, pieces: Sequence[Sequence[str]]) -> Tr
                 target = next_states.setdefault(next_state, len(next_states))
                 stage_edges.append((target, source, first + k, rows.setdefault(row, len(rows))))
         edges += sorted(stage_edges)
-        if len(edges) > MOST_EDGES:
-            raise TooManyEdges(f"it can be read in more than {MOST_EDGES} steps")
+        if len(edges) > RESOURCES.trellis_edges:
+            raise TooManyEdges(f"it can be read in more than {RESOURCES.trellis_edges} steps")
         stage_start.append(len(edges))
         states = next_states
         first = first + len(options)

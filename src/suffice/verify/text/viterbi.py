@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.text.lattice import OptionLattice
 
@@ -21,6 +22,7 @@ def shortest_path(
 
     A place is a state: the last choice that is not empty plus one, 0 before the first one.
     """
+    work.count("trellis_passes")
     search = _Viterbi(lattice, cost, prices[lattice.pairs.feature] * lattice.pairs.sign)
     removals = _cheapest_removals(lattice, np.where(allowed, cost, np.inf))
     removal_by_word = [choice if choice >= 0 else None for choice in removals.tolist()]
@@ -47,6 +49,7 @@ def shortest_path_within(
 
     Infinite where no text changes so many.
     """
+    work.count("trellis_passes")
     search = _CountingViterbi(
         lattice, cost, prices[lattice.pairs.feature] * lattice.pairs.sign, reference, limit
     )

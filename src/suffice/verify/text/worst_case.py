@@ -13,6 +13,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.text import Change
+from suffice.settings import RESOURCES, Cuts
 from suffice.verify.contract import Budget
 from suffice.verify.queries import QuerySession
 from suffice.verify.text.lagrangian_cuts import (
@@ -32,14 +33,6 @@ from suffice.verify.text.norm_form import (
     decide_instance,
     negated,
 )
-from suffice.verify.text.norm_form.text_branching import MOST_SPLITS
-
-BLENDS = (
-    0.25,
-    0.5,
-)  # shares of what a word adds in its weight; the rest is proportional to its cost
-CUT_SPLITS = 4  # splits that are spent on one cut or one bound before it is given up
-FEATURE_TRIES = 4  # rounds in which a failing text with known features is sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +61,10 @@ class WorstCase:
     linear_forms: dict[int, tuple[Floats, float]] = field(default_factory=dict)
     full_instances: dict[int, TextInstance] = field(default_factory=dict)
 
+    @property
+    def settings(self) -> Cuts:
+        return self.session.settings.cuts
+
     def __post_init__(self) -> None:
         self.rival_order = [j for j in range(len(self.lattice.bag.bias)) if j != self.session.label]
 
@@ -77,7 +74,12 @@ class WorstCase:
         allowed = ~held[lattice.word_of]
         allowed[lattice.first] = True
         return TextInstance(
-            lattice, *self._linear_form(rival), lattice.first, allowed, self.session.at_most
+            lattice,
+            *self._linear_form(rival),
+            lattice.first,
+            allowed,
+            self.session.at_most,
+            settings=self.session.settings.norm_form,
         )
 
     def _linear_form(self, rival: int) -> tuple[Floats, float]:
@@ -102,7 +104,7 @@ class WorstCase:
         return self.full_instance(rival).tolerance
 
     def decide_set(
-        self, held: Bools, budget: Budget, splits: int = MOST_SPLITS
+        self, held: Bools, budget: Budget, splits: int = RESOURCES.most_nodes
     ) -> SetProved | SetRefuted | InstanceUnknown:
         """Whether these words are enough, rival by rival; the one that won last is asked first."""
         proofs: dict[int, InstanceProved] = {}
@@ -155,7 +157,9 @@ class WorstCase:
         allowed = np.zeros(len(self.lattice.word_of), dtype=bool)
         allowed[chosen[words]] = allowed[self.lattice.first] = True
         return decide_instance(
-            replace(instance, allowed=allowed, at_most=count, exactly=True), budget, CUT_SPLITS
+            replace(instance, allowed=allowed, at_most=count, exactly=True),
+            budget,
+            self.settings.quick_splits,
         )
 
     def word_gains(self, rival: int, chosen: Ints) -> WordGains | None:
@@ -169,7 +173,7 @@ class WorstCase:
         """Cuts of one failing text: with weights proportional to costs, then blended with what each
         word adds.
         """
-        relaxation = RestorationRelaxation(self.full_instance(rival), chosen)
+        relaxation = RestorationRelaxation(self.full_instance(rival), chosen, self.settings)
         best = relaxation.best_uniform(costs, check_time)
         if best is not None:
             yield best
@@ -180,7 +184,7 @@ class WorstCase:
                 relaxation.cut_at(
                     np.maximum(blend * word_drops + (1.0 - blend) * best.weights, 0.0)
                 )
-                for blend in BLENDS
+                for blend in self.settings.blends
             )
 
     def with_features(self, refuted: SetRefuted, held: Bools) -> SetRefuted:
@@ -195,7 +199,7 @@ class WorstCase:
         best = refuted
         least_form = -instance.tolerance
         norm = self._norm(lattice.first)
-        for _ in range(FEATURE_TRIES):
+        for _ in range(self.settings.dual_rounds):
             prices = instance.weight * feature_values + (
                 0.5 * instance.bias / norm * feature_values**2 if lattice.bag.norm == "l2" else 0.0
             )
@@ -203,11 +207,12 @@ class WorstCase:
                 lattice, np.zeros(len(lattice.word_of)), prices, instance.allowed
             )
             form = self.form_value(refuted.rival, chosen)
+            last_norm = norm
             norm = self._norm(chosen)
             if norm > 0.0 and form < least_form:
                 best = SetRefuted(refuted.rival, chosen)
                 least_form = form
-            if norm == 0.0:
+            if norm in (0.0, last_norm):  # no feature is left, or the next round would be the same
                 break
         return best
 
@@ -223,9 +228,8 @@ class WorstCase:
         first = self.lattice.first
         drops = self.estimated_drops(rival, text)
         word_drops = np.where(text == first, drops[chosen], -drops[first])
-        return RestorationRelaxation(self.full_instance(rival), chosen, text).separate(
-            point, word_drops, -self.form_value(rival, text), check_time
-        )
+        relaxation = RestorationRelaxation(self.full_instance(rival), chosen, self.settings, text)
+        return relaxation.separate(point, word_drops, -self.form_value(rival, text), check_time)
 
     def form_value(self, rival: int, chosen: Ints) -> float:
         return self.full_instance(rival).form_and_margin(self.lattice.counts(chosen))[0]

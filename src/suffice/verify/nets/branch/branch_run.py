@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from suffice.model.network import Floats, Ints
+from suffice.settings import RESOURCES, Settings
 from suffice.verify.contract import Budget
 from suffice.verify.nets.branch.subproblem import (
     InputSet,
@@ -19,19 +20,13 @@ from suffice.verify.nets.branch.subproblem import (
     Subproblem,
     root_subproblem,
 )
-from suffice.verify.nets.crown import ZERO_TOLERANCE, PreparedProblem
+from suffice.verify.nets.crown import PreparedProblem
 from suffice.verify.nets.crown.max_planes import MaxPlanes
 from suffice.verify.nets.crown.plane_ascent import NormalisedRegion
 from suffice.verify.nets.crown.relu_planes import ReluPlanes
 from suffice.verify.nets.crown.restoration_ascent import NormalisedRestorations
 from suffice.verify.nets.input_sets import Restorations
-
-MAX_BATCH = 256  # subproblems per round, if they are small
-# per batch: a fraction of a second, as time is checked in between
-BATCH_MULTIPLICATIONS = 2 * 10**8
-RUN_BYTES = 10**9  # bytes that the subproblems of a run may take in all
-BATCH_SHARES = 400_000  # of planes of maxima in a batch: more take far more memory
-SMALL_ROUND = 16  # below this many subproblems in a round, each is split on several units at once
+from suffice.verify.tolerances import ZERO_TOLERANCE
 
 
 @dataclass(eq=False)
@@ -74,12 +69,13 @@ class BranchRun:
             for q, rivals_of_query in enumerate(rivals)
         ]
         planes = _upper_planes(prepared, sign, inputs) if prepared.steps else None
-        batch_size = min(
-            prepared.batch_limit,
-            max(4, min(MAX_BATCH, BATCH_MULTIPLICATIONS // prepared.intermediate_work)),
-        )
+        smallest, largest = RESOURCES.batch_sizes
+        by_work = 2 * RESOURCES.chunk_work // prepared.intermediate_work
+        batch_size = min(prepared.batch_limit, max(smallest, min(largest, by_work)))
         if isinstance(planes, MaxPlanes):
-            batch_size = min(batch_size, max(SMALL_ROUND, BATCH_SHARES // planes.share_count))
+            by_shares = RESOURCES.batch_shares // planes.share_count
+            small_round = prepared.settings.branching.small_round
+            batch_size = min(batch_size, max(small_round, by_shares))
         return BranchRun(
             prepared,
             sign,
@@ -90,6 +86,10 @@ class BranchRun:
             batch_size,
             _capacity(prepared, planes),
         )
+
+    @property
+    def settings(self) -> Settings:
+        return self.prepared.settings
 
     @property
     def unsplittable_reason(self) -> str:
@@ -123,9 +123,11 @@ class BranchRun:
 
 def _capacity(prepared: PreparedProblem, planes: ReluPlanes | MaxPlanes | None) -> int:
     """How many subproblems fit into memory."""
-    share_bytes = 0 if planes is None else 4 * planes.share_count
-    return RUN_BYTES // (
-        56 * prepared.unit_count + 16 * prepared.problem.center.size + share_bytes + 1500
+    own, per_unit, per_number, per_share = RESOURCES.subproblem_bytes
+    share_bytes = 0 if planes is None else per_share * planes.share_count
+    number_bytes = per_number * prepared.problem.center.size
+    return RESOURCES.run_bytes // (
+        own + per_unit * prepared.unit_count + number_bytes + share_bytes
     )
 
 

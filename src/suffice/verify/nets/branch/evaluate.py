@@ -26,9 +26,7 @@ from suffice.verify.nets.crown import (
 from suffice.verify.nets.crown.relu_planes import ReluPlanes
 from suffice.verify.nets.enumeration import enumerable
 from suffice.verify.nets.leaf_lp import solve_leaf_lp
-
-MAX_UNSPLITTABLE = 16  # leaves at zero before a query is given up: another may hold a flip
-MAX_TESTED_INPUTS = 4  # of enumerated inputs, those of lowest margin that are tested
+from suffice.verify.tolerances import MIN_SPLIT_SCORE
 
 
 def conclude(
@@ -47,7 +45,8 @@ def conclude(
         canonical_dual(run.prepared, batch.bounds, dual) if (backward.bound > 0).any() else dual
     )
     for i, subproblem in enumerate(subproblems):
-        subproblem.bound, subproblem.dual = float(backward.bound[i]), dual.take(slice(i, i + 1))
+        subproblem.bound = float(backward.bound[i])
+        subproblem.dual = dual.take(slice(i, i + 1))
         if subproblem.bound > 0:
             close(subproblem, canonical, backward, batch.planes, i)
         else:
@@ -83,6 +82,7 @@ def _split_scores(
     the gap."""
     if first_scores is not None and not np.isfinite(first_scores).all():  # beyond single precision
         first_scores = None
+    settings = run.settings.branching
     bounds = batch.bounds
     maxima_known = first_scores is not None and only_maxima(run.prepared)
     gaps = (
@@ -96,11 +96,12 @@ def _split_scores(
     scores = np.where(
         bounds.unstable,
         np.abs(np.minimum(backward.unit_coefficients, 0.0)) * bounds.upper_intercept,
-        9 * gaps,
+        settings.gap_weight * gaps,
     )
     if isinstance(batch.planes, ReluPlanes):  # planes give away far less than chords do
         scores[:, batch.planes.units] = gaps[:, batch.planes.units]
-    return np.where(bounds.splittable(run.prepared), scores + 0.1 * gaps + 1e-12, gaps)
+    scores = scores + settings.gap_share * gaps + MIN_SPLIT_SCORE
+    return np.where(bounds.splittable(run.prepared), scores, gaps)
 
 
 def _reopen(run: BranchRun, subproblem: Subproblem, bounds: IntermediateBounds, item: int) -> None:
@@ -121,7 +122,7 @@ def _reopen(run: BranchRun, subproblem: Subproblem, bounds: IntermediateBounds, 
         and query.answer is None
     ):
         query.unsplittable += 1
-        if query.unsplittable == MAX_UNSPLITTABLE:
+        if query.unsplittable == run.settings.branching.small_round:
             query.answer = Unknown(run.unsplittable_reason)
 
 
@@ -170,6 +171,6 @@ def enumerate_inputs(run: BranchRun, subproblem: Subproblem) -> bool:
         subproblem.proof = inputs.tree
         subproblem.closed = True
         return True
-    lowest = np.argsort(margins, kind="stable")[:MAX_TESTED_INPUTS]
+    lowest = np.argsort(margins, kind="stable")[: run.settings.attacks.starts]
     run.test_points([subproblem] * len(lowest), inputs.points(lowest))
     return run.is_answered(subproblem)

@@ -10,15 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from suffice import work
+from suffice.settings import Branching
 from suffice.verify.contract import OutOfTime, Proved, Unknown
-from suffice.verify.nets.branch.branch_run import SMALL_ROUND, BranchRun
+from suffice.verify.nets.branch.branch_run import BranchRun
 from suffice.verify.nets.branch.subproblem import Answer, RegionQuery, Subproblem, proof_tree
 from suffice.verify.nets.presolve.dominated import postsolve_tree
-
-MAX_PER_QUERY = 48  # subproblems of one query in a round, so that none starves
-# of counts, and of the gain per doubling
-PROGRESS_RATIO = 24
-PROGRESS_GAIN = 3.0
 
 
 class BranchingStrategy(Protocol):
@@ -44,7 +41,7 @@ def answer_queries(strategy: BranchingStrategy) -> list[Answer]:
     evaluate(strategy, [root for query in run.queries for root in query.roots])
     strategy.strengthen_roots()
     while batch := _worst_first(run):
-        depth = 1 if run.regions else _split_depth(len(batch))
+        depth = 1 if run.regions else _split_depth(len(batch), run.settings.branching)
         evaluate(
             strategy, [child for subproblem in batch for child in strategy.split(subproblem, depth)]
         )
@@ -65,6 +62,7 @@ def evaluate(strategy: BranchingStrategy, subproblems: Sequence[Subproblem]) -> 
             run.budget.check_time()
             if batch:
                 strategy.bound(batch)
+                work.count("subproblems", len(batch))
         except OutOfTime:
             for subproblem in batch:
                 if subproblem.children is None:
@@ -104,7 +102,8 @@ def _worst_first(run: BranchRun) -> list[Subproblem]:
         and candidate.bounded < run.budget.subproblems
     ]
     promising = [query for query in unanswered if not _given_up(run, query)]
-    quota = max(1, min(MAX_PER_QUERY, run.batch_size // max(1, len(promising))))
+    most = run.settings.branching.max_per_query
+    quota = max(1, min(most, run.batch_size // max(1, len(promising))))
     batch: list[Subproblem] = []
     for query in promising[: run.batch_size]:
         query.frontier.sort(key=lambda subproblem: subproblem.bound)
@@ -122,19 +121,21 @@ def _given_up(run: BranchRun, query: RegionQuery) -> bool:
 def _without_progress(run: BranchRun, query: RegionQuery) -> bool:
     """Whether the bound stays below zero even if each doubling of subproblems gains far more than
     so far."""
+    ratio, expected_gain = run.settings.branching.patience
     count = max(1, query.bounded)
     worst = min(subproblem.bound for subproblem in query.frontier)
     if query.first_look is None:
         query.first_look = count, worst
     first_count, first_worst = query.first_look
-    if count < PROGRESS_RATIO * first_count or not np.isfinite(first_worst):
+    if count < ratio * first_count or not np.isfinite(first_worst):
         return False
     gain = (worst - first_worst) / np.log2(count / first_count)
-    return bool(worst + PROGRESS_GAIN * gain * np.log2(run.budget.subproblems / count) < 0)
+    return bool(worst + expected_gain * gain * np.log2(run.budget.subproblems / count) < 0)
 
 
-def _split_depth(round_size: int) -> int:
+def _split_depth(round_size: int, settings: Branching) -> int:
     """On how many units to split each subproblem of a round: a small batch costs as much as a
     larger one.
     """
-    return max(1, int(np.log2(SMALL_ROUND / round_size)) if round_size < SMALL_ROUND else 1)
+    small = settings.small_round
+    return max(1, int(np.log2(small / round_size)) if round_size < small else 1)

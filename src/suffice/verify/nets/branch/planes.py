@@ -18,7 +18,6 @@ from suffice.verify.nets.branch.subproblem import Subproblem
 from suffice.verify.nets.crown import BackwardPass, BoundBatch, Dual, backward_bound, chosen_lines
 from suffice.verify.nets.crown.max_planes import MaxPlanes
 from suffice.verify.nets.crown.plane_ascent import (
-    Annealing,
     NormalisedRegion,
     PlaneAscentBounds,
     ascend_planes,
@@ -28,19 +27,6 @@ from suffice.verify.nets.crown.restoration_ascent import (
     ascend_restoration_planes,
 )
 from suffice.verify.nets.input_sets import Free, Restorations
-
-FIRST_ANNEALING, FIRST_MIN_WEIGHT = (
-    Annealing(100, (0.033, 0.0009), (0.09, 0.0035)),
-    0.02,
-)  # the first ascent, and each candidate's least initial weight
-LATER_ANNEALING, LATER_MIN_WEIGHT = (
-    Annealing(40, (0.006, 0.0009), (0.04, 0.0035)),
-    1e-5,
-)  # after that, where planes are inherited
-LONG_ANNEALING = Annealing(100, (0.004, 0.0003), (0.03, 0.001))  # where that has not converged
-# minimisers that PGD starts from, and its steps
-PGD_STARTS = 4
-PGD_STEPS = 20
 
 
 def bound_by_planes(
@@ -53,19 +39,18 @@ def bound_by_planes(
 ) -> None:
     """Ascend on upper planes of maxima, which these subproblems and their children have from here
     on."""
-    annealing = LATER_ANNEALING
-    min_weight = LATER_MIN_WEIGHT
+    settings = run.settings.plane_ascent
+    annealing = settings.inherited
     if batch.planes is None:
         batch = replace(batch, planes=planes)
         slopes = chosen_lines(run.prepared, batch.bounds, dual)[1]
         dual = replace(dual, plane_shares=planes.initial_shares(slopes[:, planes.candidates]))
         backward = backward_bound(run.prepared, batch, dual)
-        annealing = FIRST_ANNEALING
-        min_weight = FIRST_MIN_WEIGHT
+        annealing = settings.first
     if isinstance(batch.inputs, Restorations):
         restorations = _restorations_of(run, subproblems[0], batch, planes)
         ascended = ascend_restoration_planes(
-            run.prepared, batch, dual, backward, restorations, annealing, min_weight, run.budget
+            run.prepared, batch, dual, backward, restorations, annealing, run.budget
         )
         for subproblem, scores in zip(subproblems, ascended.word_scores, strict=True):
             subproblem.branch_word = int(scores.argmax()) if scores.any() else None
@@ -79,9 +64,7 @@ def bound_by_planes(
         )
         return
     region = region_of(run, subproblems[0], batch, planes)
-    result = ascend_planes(
-        run.prepared, batch, dual, backward, region, annealing, min_weight, run.budget
-    )
+    result = ascend_planes(run.prepared, batch, dual, backward, region, annealing, run.budget)
     unfinished = (result.backward_pass.bound <= 0) & result.beyond_splits
     if len(unfinished_at := np.flatnonzero(unfinished)):
         _ascend_again(
@@ -114,8 +97,7 @@ def _ascend_again(
         result.dual,
         result.backward_pass,
         region,
-        LONG_ANNEALING,
-        LATER_MIN_WEIGHT,
+        run.settings.plane_ascent.further,
         run.budget,
     )
     _attack_and_conclude(run, subproblems, batch, result)
@@ -131,14 +113,15 @@ def _attack_and_conclude(
 def attack_around(run: BranchRun, subproblems: list[Subproblem], points: Floats) -> None:
     """Test these points, and those that PGD reaches from the ones with the lowest margins."""
     problem = run.prepared.problem
+    settings = run.settings.attacks
     rivals = np.array([subproblem.rival for subproblem in subproblems])
     run.test_points(subproblems, points)
     if pgd_applies(problem) and not run.is_answered(subproblems[0]):
-        lowest = np.argsort(margins(problem, points, rivals), kind="stable")[:PGD_STARTS]
+        lowest = np.argsort(margins(problem, points, rivals), kind="stable")[: settings.starts]
         free = np.concatenate([movable_words(subproblems[i].inputs) for i in lowest])
         run.test_points(
             [subproblems[i] for i in lowest],
-            pgd(problem, free, points[lowest], rivals[lowest], PGD_STEPS).point,
+            pgd(problem, free, points[lowest], rivals[lowest], settings.pgd_steps // 2).point,
         )
 
 
@@ -154,7 +137,12 @@ def region_of(
     if key not in run.regions:
         with_lower_line, contenders = _lower_line_maxima(run, batch)
         run.regions[key] = NormalisedRegion.of(
-            run.prepared.steps[0], planes, with_lower_line, subproblem.inputs.free[0], contenders
+            run.settings,
+            run.prepared.steps[0],
+            planes,
+            with_lower_line,
+            subproblem.inputs.free[0],
+            contenders,
         )
     return run.regions[key]
 
@@ -169,7 +157,12 @@ def _restorations_of(
         assert isinstance(root.inputs, Restorations)
         with_lower_line, contenders = _lower_line_maxima(run, batch)
         run.restorations[subproblem.query] = NormalisedRestorations.of(
-            run.prepared.steps[0], planes, with_lower_line, root.inputs, contenders
+            run.settings,
+            run.prepared.steps[0],
+            planes,
+            with_lower_line,
+            root.inputs,
+            contenders,
         )
     return run.restorations[subproblem.query]
 

@@ -15,6 +15,7 @@ from suffice.verify.exact import confirm
 from suffice.verify.nets.branch.subproblem import Answer, InputSet, PointTest, UndoneBy
 from suffice.verify.nets.crown import PreparedProblem
 from suffice.verify.nets.input_sets import Restorations
+from suffice.verify.tolerances import ERROR_FACTOR
 
 
 def flip_test(prepared: PreparedProblem, target_rivals: Sequence[int] | None = None) -> PointTest:
@@ -22,7 +23,8 @@ def flip_test(prepared: PreparedProblem, target_rivals: Sequence[int] | None = N
 
     def test(sets: Sequence[InputSet], points: Floats, margins: Floats) -> list[Answer | None]:
         answers: list[Answer | None] = [None] * len(points)
-        hits = np.flatnonzero(margins <= 1e-9).tolist()
+        close_to_zero = ERROR_FACTOR * float(prepared.margin_error.max(initial=0.0))
+        hits = np.flatnonzero(margins <= close_to_zero).tolist()
         if hits:
             movable = np.concatenate([movable_words(sets[i]) for i in hits])
             for i, witness in zip(

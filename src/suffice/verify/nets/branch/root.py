@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from suffice.model.network import Floats
+from suffice.settings import RESOURCES
 from suffice.verify.contract import OutOfTime
 from suffice.verify.nets.branch.batching import shared_step_bounds
 from suffice.verify.nets.branch.branch_run import BranchRun, only_maxima
@@ -24,10 +25,6 @@ from suffice.verify.nets.crown.refine_intermediate import refinable, refined_bou
 from suffice.verify.nets.input_sets import Free
 from suffice.verify.nets.joint_maxpool.tuple_fixing import prove_by_fixing
 
-MIN_SHARES_TO_REFINE = 8_000  # shares of planes, from which on later steps' bounds are refined
-MIN_MAXIMA_TO_FIX = 16  # with upper planes, from which on single splits are too many
-MAX_WEIGHTS_TO_FIX = 5 * 10**5  # of candidates, up to which joint reasoning pays
-
 
 def refine_roots(strategy: BranchingStrategy) -> None:
     """In a wide network, refine intermediate bounds of later steps at every open root, and bound it
@@ -36,7 +33,7 @@ def refine_roots(strategy: BranchingStrategy) -> None:
     if (
         not refinable(run.prepared)
         or run.planes is None
-        or run.planes.share_count <= MIN_SHARES_TO_REFINE
+        or run.planes.share_count <= run.settings.planes.refined_from_shares
     ):
         return
     for root in _open_roots(run):
@@ -57,7 +54,7 @@ def fix_tuples(run: BranchRun) -> None:
     if (
         not isinstance(planes, MaxPlanes)
         or not only_maxima(run.prepared)
-        or len(planes.units) < MIN_MAXIMA_TO_FIX
+        or len(planes.units) < run.settings.branching.small_round
     ):
         return
     for root in _open_roots(run):
@@ -83,7 +80,7 @@ def _fix_tuples_at(run: BranchRun, root: Subproblem, planes: MaxPlanes) -> None:
     )
     batch = BoundBatch(root.inputs, bounds, rows, None, planes)
     region = region_of(run, root, batch, planes)
-    if region.plane_problem.upper.weights.size > MAX_WEIGHTS_TO_FIX:
+    if region.plane_problem.upper.weights.size > RESOURCES.joint_weights:
         return
 
     def attack_at(scaled_points: Floats) -> bool:
@@ -91,8 +88,8 @@ def _fix_tuples_at(run: BranchRun, root: Subproblem, planes: MaxPlanes) -> None:
         return run.is_answered(root)
 
     assert root.dual is not None
-    # of the time left: other roots and splits follow
-    time_fraction = 0.25 if run.budget.give_up_early else 0.5
+    # half of the time left, as other roots and splits follow, and half of that if it may be in vain
+    time_fraction = 0.5 * (0.5 if run.budget.give_up_early else 1.0)
     limited = replace(
         run.budget, seconds=run.budget.elapsed + time_fraction * run.budget.seconds_left
     )

@@ -31,7 +31,9 @@ def split_subproblem(
     if word is not None and (
         not relus
         or _words_first(prepared, subproblem.inputs)
-        or subproblem.inputs.prefers_word_branching(subproblem.input_row, relus)
+        or subproblem.inputs.prefers_word_branching(
+            subproblem.input_row, relus, prepared.settings.branching
+        )
     ):
         return [remaining, *closing] if closing else list(split_word(subproblem, word))
     children = _split_units(prepared, subproblem, remaining, min(depth, relus))

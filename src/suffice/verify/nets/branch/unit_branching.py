@@ -29,18 +29,7 @@ from suffice.verify.nets.crown import (
     margin_rows,
 )
 from suffice.verify.nets.crown.max_planes import MaxPlanes
-from suffice.verify.nets.crown.relu_planes import SHARE_RATE
 from suffice.verify.nets.input_sets import Free
-
-ASCENT_STEPS = 4, 64  # of slope and multiplier ascent per subproblem, at least and at most
-ASCENT_STEPS_WITH_PLANES = 12  # of ascent, at least, with upper planes
-ASCENT_STEPS_AT_REFINED_ROOT = 48  # of ascent at a root whose intermediate bounds were refined
-SHARE_RATE_OF_MAXIMA = 0.04  # the largest step of shares of planes of maxima
-PLANES_AFTER = 64  # subproblems of a query after which relus of the first step take upper planes
-PLANES_AFTER_IF_LATE = 128  # of one with `late_planes`
-# of these relus, from which on planes pay sooner
-MANY_PLANE_UNITS = 64
-PLANES_AFTER_IF_MANY = 4
 
 
 @dataclass(eq=False)
@@ -121,15 +110,16 @@ def _close_proved(
 def _takes_planes(run: BranchRun, subproblem: Subproblem) -> bool:
     """Whether to take upper planes: of relus once a query has proved hard, of maxima once the
     parent did."""
+    settings = run.settings.planes
     bounded = run.query_of(subproblem).bounded
     if subproblem.refinement is not None:
         return True
     if isinstance(run.planes, MaxPlanes):
         return subproblem.dual is not None and subproblem.dual.plane_shares is not None
     if run.budget.late_planes:
-        return bounded >= PLANES_AFTER_IF_LATE
-    many_units = run.planes is not None and len(run.planes.units) > MANY_PLANE_UNITS
-    return bounded >= (min(PLANES_AFTER, PLANES_AFTER_IF_MANY) if many_units else PLANES_AFTER)
+        return bounded >= 2 * settings.after
+    is_wide = run.planes is not None and len(run.planes.units) > settings.after
+    return bounded >= (min(settings.after, settings.after_if_wide) if is_wide else settings.after)
 
 
 def _strengthen(
@@ -141,7 +131,6 @@ def _strengthen(
 ) -> None:
     """Ascend on slopes and multipliers, and where these do not close it, on planes of maxima."""
     if not isinstance(batch.planes, MaxPlanes) or not only_maxima(run.prepared):
-        max_rate = SHARE_RATE_OF_MAXIMA if isinstance(batch.planes, MaxPlanes) else SHARE_RATE
         backward, dual = dual_ascent(
             run.prepared,
             batch,
@@ -149,7 +138,6 @@ def _strengthen(
             backward,
             _ascent_steps(run, subproblems[0], batch),
             run.budget,
-            max_rate,
         )
     if isinstance(run.planes, MaxPlanes):
         for alike in _grouped_alike(subproblems, backward.bound <= 0):
@@ -172,13 +160,14 @@ def _strengthen(
 
 def _ascent_steps(run: BranchRun, first: Subproblem, batch: BoundBatch) -> int:
     """How many steps of ascent: more with upper planes, and most at a refined root."""
+    settings = run.settings.ascent
     without_planes = first.dual is not None and first.dual.plane_shares is None
     if first.refinement is not None and first.branched_on is None and without_planes:
-        return ASCENT_STEPS_AT_REFINED_ROOT
-    min_steps, max_steps = ASCENT_STEPS
+        return 2 * settings.refining_iterations
+    min_steps, max_steps = settings.iterations
     # a deep network gains more by them than by splits
     steps: int = min(max_steps, max(min_steps, 2 ** len(run.prepared.steps)))
-    return steps if batch.planes is None else max(steps, ASCENT_STEPS_WITH_PLANES)
+    return steps if batch.planes is None else max(steps, settings.refining_iterations // 2)
 
 
 def _grouped_alike(subproblems: list[Subproblem], chosen: Bools) -> list[Ints]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from suffice.model.network import Floats, Ints
 from suffice.sets.regions import Choice
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget, Unknown
 from suffice.verify.nets.branch.batching import joined_inputs
 from suffice.verify.nets.branch.branch_run import BranchRun
@@ -31,9 +32,6 @@ from suffice.verify.nets.crown import (
 from suffice.verify.nets.enumeration import CLOSED_LEAF
 from suffice.verify.nets.input_sets import Free, Interval, Restorations
 from suffice.verify.nets.presolve.one_hot import OptionSums, without_dominated
-
-MAX_BATCH = 32  # subproblems per round: more do not fit the cache
-DESCENT_ROUNDS = 6  # rounds in which the best point is made better
 
 
 @dataclass(eq=False)
@@ -56,7 +54,7 @@ class WordBranching:
         run = BranchRun.of(
             _without_dominated(prepared, inputs), inputs, rivals, sign, point_test, budget
         )
-        run.batch_size = min(run.batch_size, MAX_BATCH)
+        run.batch_size = min(run.batch_size, RESOURCES.word_batch)
         assert run.prepared.problem.one_hot is not None
         return WordBranching(
             run, OptionSums(run.prepared.problem.one_hot, run.prepared.steps[0].bias)
@@ -123,7 +121,7 @@ class WordBranching:
         run = self.run
         self.rounds += 1
         if (
-            self.rounds > DESCENT_ROUNDS
+            self.rounds > run.settings.attacks.descent_rounds
             or not isinstance(subproblem.inputs, Free)
             or run.is_answered(subproblem)
         ):

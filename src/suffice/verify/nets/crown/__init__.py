@@ -38,10 +38,9 @@ from suffice.verify.nets.crown.intermediate import intermediate_bounds, step_bou
 from suffice.verify.nets.crown.magnitudes import enclosing_box
 from suffice.verify.nets.crown.prepared import PreparedProblem, error_magnitudes, prepared_original
 from suffice.verify.nets.crown.primal import branching_scores, room
-from suffice.verify.nets.crown.relaxation import ZERO_TOLERANCE, IntermediateBounds, Signs
+from suffice.verify.nets.crown.relaxation import IntermediateBounds, Signs
 
 __all__ = [
-    "ZERO_TOLERANCE",
     "BackwardPass",
     "BoundBatch",
     "Dual",

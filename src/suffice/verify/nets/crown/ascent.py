@@ -12,7 +12,9 @@ import math
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Floats
+from suffice.settings import Ascent, rest
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown import max_lines
 from suffice.verify.nets.crown.backward import BackwardPass, BoundBatch, backward_bound
@@ -20,15 +22,16 @@ from suffice.verify.nets.crown.dual import Dual, steps_with_maxima
 from suffice.verify.nets.crown.max_planes import MaxPlanes
 from suffice.verify.nets.crown.prepared import PreparedProblem
 from suffice.verify.nets.crown.primal import relaxed_forward
-from suffice.verify.nets.crown.relu_planes import SHARE_RATE, PlaneMomentum
+from suffice.verify.nets.crown.relu_planes import PlaneMomentum
+from suffice.verify.tolerances import EPSILON
 
 
 class ProjectedAdam:
     """Adam for one array in [0, upper], kept in float32 so that a certificate can hold the values
     exactly."""
 
-    def __init__(self, rate: float, upper: float) -> None:
-        self.rate = rate
+    def __init__(self, settings: Ascent, upper: float) -> None:
+        self.settings = settings
         self.upper = upper
         self.iteration = 0
         self.first_moment: Floats | float = 0.0
@@ -37,15 +40,18 @@ class ProjectedAdam:
     def update(self, value: Floats, gradient: Floats) -> Floats:
         """The value after one step along its gradient, clipped to [0, upper]."""
         self.iteration += 1
+        decay, square_decay = self.settings.adam_decays
         rate = (
-            self.rate
-            * 0.97**self.iteration
-            * math.sqrt(1 - 0.99**self.iteration)
-            / (1 - 0.9**self.iteration)
+            self.settings.rate
+            * self.settings.rate_decay**self.iteration
+            * math.sqrt(1 - square_decay**self.iteration)
+            / (1 - decay**self.iteration)
         )
-        self.first_moment = 0.9 * self.first_moment + 0.1 * gradient
-        self.second_moment = 0.99 * self.second_moment + 0.01 * gradient * gradient
-        moved = value + rate * self.first_moment / (np.sqrt(self.second_moment) + 1e-12)
+        self.first_moment = decay * self.first_moment + rest(decay) * gradient
+        self.second_moment = (
+            square_decay * self.second_moment + rest(square_decay) * gradient * gradient
+        )
+        moved = value + rate * self.first_moment / (np.sqrt(self.second_moment) + EPSILON)
         return np.asarray(
             np.minimum(np.maximum(moved, 0.0), self.upper).astype(np.float32), dtype=np.float64
         )
@@ -58,25 +64,30 @@ def dual_ascent(
     backward_pass: BackwardPass,
     iterations: int,
     budget: Budget | None = None,
-    share_rate: float = SHARE_RATE,
 ) -> tuple[BackwardPass, Dual]:
     """Projected ascent on the dual variables, from a first pass; the best dual of each item and its
     pass.
 
     `iterations` is the most backward passes; it stops earlier where all bounds are above zero or
-    the budget is spent. `share_rate` is the first step of shares of planes: less of it where they
-    are good already.
+    the budget is spent.
     """
+    settings = prepared.settings.ascent
+    has_max_planes = isinstance(batch.planes, MaxPlanes)
+    share_rate = settings.share_rates[has_max_planes]
+    weight_decay = settings.rate_decay if has_max_planes else settings.weight_rate_decay
     best_bound = backward_pass.bound
     best_dual = dual
-    alpha_adam = ProjectedAdam(0.25, 1.0)
-    beta_adam = ProjectedAdam(0.25, np.inf)
+    alpha_adam = ProjectedAdam(settings, 1.0)
+    beta_adam = ProjectedAdam(settings, np.inf)
     plane_momentum = (
-        None if batch.planes is None else PlaneMomentum(batch.plane_offsets.term_width, share_rate)
+        None
+        if batch.planes is None
+        else PlaneMomentum(batch.plane_offsets.term_width, share_rate, settings)
     )
     for _ in range(iterations):
         if (best_bound > 0).all() or (budget is not None and budget.exhausted):
             break
+        work.count("ascent_steps", len(best_bound))
         primal = relaxed_forward(prepared, batch, backward_pass, dual)
         pre_activations = primal.pre_activations
         gradient = np.where(
@@ -84,7 +95,6 @@ def dual_ascent(
             np.maximum(backward_pass.unit_coefficients, 0.0) * pre_activations,
             0.0,
         )
-        weight_decay = 0.97 if isinstance(batch.planes, MaxPlanes) else 0.9
         alpha = _ascend_max_choices(
             prepared,
             batch,
@@ -93,7 +103,7 @@ def dual_ascent(
             pre_activations,
             gradient,
             alpha_adam,
-            3 * share_rate * weight_decay ** (alpha_adam.iteration + 1),
+            settings.weight_rate_factor * share_rate * weight_decay ** (alpha_adam.iteration + 1),
         )
         beta = (
             dual.beta

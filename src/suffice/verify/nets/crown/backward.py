@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.verify.nets.crown.dual import Dual, RelaxationLines, chosen_lines
 from suffice.verify.nets.crown.intermediate import times_weight
@@ -20,6 +21,7 @@ from suffice.verify.nets.crown.relaxation import IntermediateBounds, Signs
 from suffice.verify.nets.crown.relu_planes import PlaneOffsets, PlanesTaken, ReluPlanes
 from suffice.verify.nets.input_sets import Free, InputSets, Restorations
 from suffice.verify.proof_tree import PlaneShares
+from suffice.verify.tolerances import PLANE_ROUNDING_FACTOR
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +138,7 @@ def backward_bound(prepared: PreparedProblem, batch: BoundBatch, dual: Dual | No
     used on unstable units only and clipped to [0, 1], multipliers on split units only and clipped
     to >= 0.
     """
+    work.count("backward_passes", len(batch.inputs))
     bounds = batch.bounds
     coefficients = batch.rows.coefficients
     constant = batch.rows.constant - prepared.gamma * batch.rows.magnitude
@@ -261,7 +264,7 @@ def _left_to_lines(
     absolute = absolute.copy()
     units, replaced = replaced_units(batch.planes, planes_taken.coefficients)
     coefficients[:, units] -= replaced
-    absolute[:, units] -= 2 * replaced
+    absolute[:, units] -= (PLANE_ROUNDING_FACTOR - 1) * replaced
     return coefficients, absolute
 
 

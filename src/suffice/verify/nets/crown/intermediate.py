@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Floats, Ints, Step
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown.prepared import PreparedProblem
 from suffice.verify.nets.crown.relaxation import IntermediateBounds, Signs, relax_step
-from suffice.verify.nets.input_sets import MAX_CHUNK_NUMBERS, InputSets, Interval
-
-# Rows of this many numbers (chunk × rows × inputs) still fit the cache; larger batches are slower.
-CHUNK_NUMBERS = 200_000
+from suffice.verify.nets.input_sets import InputSets, Interval
 
 
 def intermediate_bounds(
@@ -69,6 +68,7 @@ def step_bounds(
 ) -> Interval:
     """Bounds of one step's units from the lines of the steps before it, intersected with interval
     bounds."""
+    work.count("intermediate_bounds", len(inputs))
     interval_lower, interval_upper = prepared.interval[step_index]
     lower, upper = (
         np.repeat(side[None], len(inputs), 0) for side in prepared.default_bounds[step_index]
@@ -96,7 +96,7 @@ def _first_step_rows(prepared: PreparedProblem, inputs: InputSets) -> Iterator[t
     the bias."""
     for units, shared in prepared.first_chunks:
         lower_bounds = shared.values_at(inputs.anchor) + np.zeros((len(inputs), 1))
-        chunk = max(1, MAX_CHUNK_NUMBERS // (len(shared) * shared.max_seen))
+        chunk = max(1, RESOURCES.chunk_numbers // (len(shared) * shared.max_seen))
         for i in range(0, len(inputs), chunk):
             lower_bounds[i : i + chunk] += inputs.take(slice(i, i + chunk)).shared_min_shift(shared)
         yield units, lower_bounds
@@ -115,7 +115,7 @@ def _later_step_rows(
         weight = prepared.steps[step_index].weight[units]
         rows = weight.toarray() if hasattr(weight, "toarray") else weight
         rows = np.concatenate([rows, -rows])
-        chunk = max(1, CHUNK_NUMBERS // (len(rows) * prepared.problem.network.inputs))
+        chunk = max(1, RESOURCES.backward_numbers // (len(rows) * prepared.problem.network.inputs))
         if len(inputs) <= chunk:
             yield units, _carried_back(prepared, inputs, bounds, step_index, rows)
             continue

@@ -17,11 +17,7 @@ from suffice.model.network import Floats, Step
 from suffice.sets.regions import Ball, Box, Choice, Hull, Region
 from suffice.verify.contract import Problem
 from suffice.verify.nets.input_sets import Interval
-
-# Products of numbers up to OVERFLOW_LIMIT that underflow lose less than UNDERFLOW_CUSHION times the
-# rounding error in all.
-OVERFLOW_LIMIT = 1e100
-UNDERFLOW_CUSHION = 1e-100
+from suffice.verify.tolerances import BALL_WIDENING, UNDERFLOW_CUSHION, WIDENING
 
 
 def enclosing_box(region: Region) -> Interval:
@@ -30,7 +26,7 @@ def enclosing_box(region: Region) -> Interval:
         case Box(lower=lower, upper=upper):
             return lower, upper
         case Ball(center=center, radius=radius):
-            widened = radius * (1 + 1e-12)
+            widened = radius * (1 + BALL_WIDENING)
             return center - widened, center + widened
         case Hull(points=points) | Choice(points=points):
             return points.min(1), points.max(1)
@@ -59,9 +55,9 @@ def magnitudes(
         middle = (lower + upper) / 2
         radius = (upper - lower) / 2
         product_magnitude, product_radius = step.magnified(np.stack([activation_magnitude, radius]))
-        magnitude = (product_magnitude + np.abs(step.bias)) * (1 + 1e-9) + UNDERFLOW_CUSHION
+        magnitude = (product_magnitude + np.abs(step.bias)) * (1 + WIDENING) + UNDERFLOW_CUSHION
         z = step.apply(middle[None])[0]
-        radius_out = product_radius + magnitude * 1e-9
+        radius_out = product_radius + magnitude * WIDENING
         lower = z - radius_out
         upper = z + radius_out
         intervals.append((lower, upper))

@@ -22,10 +22,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats
 from suffice.model.step import Groups
-
-UNIT_ROUNDOFF = 2.0**-53
-# fraction of the way to the largest upper bound: lower bounds closer than that count as equal
-TIE_TOLERANCE = 2.0**-20
+from suffice.verify.tolerances import MAXIMUM_ROUNDING, MAXIMUM_TERMS, SMALLEST, TIE_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +118,9 @@ def lines(candidates: Candidates, choice: Floats) -> tuple[Floats, Floats, Float
     magnitude = np.abs(theta) + groups.total(
         np.where(contenders, np.abs(candidates.lower) + np.abs(candidates.upper), 0.0)
     )
-    additions = len(groups.units) + 8  # additions
+    additions = len(groups.units) + MAXIMUM_TERMS
     upper_intercept = (
-        theta + groups.total(chord_intercept) + 4 * additions * UNIT_ROUNDOFF * magnitude
+        theta + groups.total(chord_intercept) + additions * MAXIMUM_ROUNDING * magnitude
     )
     # the maximum is its one candidate
     is_single = decided & (groups.total((contenders & moves).astype(np.int64)) == 1)
@@ -171,6 +168,6 @@ def threshold_gradient(candidates: Candidates, choice: Floats, pre_activations: 
     )
     width = np.where(rising, candidates.upper - candidates.lower, 1.0)
     chord_rise = groups.total(
-        np.where(rising, (pre_activations - candidates.lower) / np.maximum(width, 1e-300), 0.0)
+        np.where(rising, (pre_activations - candidates.lower) / np.maximum(width, SMALLEST), 0.0)
     )
     return np.asarray((1.0 - chord_rise) * (candidates.largest_upper - candidates.largest_lower))

@@ -21,11 +21,10 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.sets.regions import Ball, Box, Region
+from suffice.settings import RESOURCES
 from suffice.verify.nets.crown import max_lines
-from suffice.verify.nets.crown.relu_planes import MAX_SHARES, quantised_shares
+from suffice.verify.nets.crown.relu_planes import quantised_shares
 from suffice.verify.nets.input_sets import Free, Restorations, WithinBudget
-
-MAX_DENSE_WEIGHTS = 4_000_000  # weights of candidates kept as a dense array, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +72,8 @@ class MaxPlanes:
         candidates = step.groups.units[is_candidate]
         maximum = np.searchsorted(chosen_maxima, step.groups.group[is_candidate])
         if (
-            len(chosen_maxima) * region.center.size > MAX_SHARES
-            or len(candidates) * region.center.size > MAX_DENSE_WEIGHTS
+            len(chosen_maxima) * region.center.size > RESOURCES.max_shares
+            or len(candidates) * region.center.size > RESOURCES.max_dense_weights
         ):
             return None
         weights, (least_weight, largest_weight) = (

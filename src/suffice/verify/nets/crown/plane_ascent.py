@@ -25,9 +25,11 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 import scipy  # its subpackages load on first use
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
 from suffice.sets.regions import Ball, Box
+from suffice.settings import Annealing, Settings
 from suffice.verify.contract import Budget
 from suffice.verify.nets.attack import bounding_sides
 from suffice.verify.nets.crown import (
@@ -39,47 +41,9 @@ from suffice.verify.nets.crown import (
     max_lines,
 )
 from suffice.verify.nets.crown.max_planes import MaxPlanes, supports
+from suffice.verify.tolerances import EPSILON, GOAL_FRACTION, MIN_LOG_WEIGHT, ROW_SHARE_DENOMINATOR
 
-WEIGHT_RATE_RATIO = np.float32(5.0)  # rate of logarithms of lower weights / rate of rows of planes
-# temperature of log-sum-exp over candidates / that of Huber's function over numbers
-CANDIDATE_TEMPERATURE_RATIO = np.float32(1.7)
-# Huber's width at temperature 1 is the usual size of a row's numbers divided by this
-ROW_SCALE_DIVISOR = np.float32(6.0)
-ADAM_DECAY, ADAM_SQUARE_DECAY = (
-    np.float32(0.9),
-    np.float32(0.99),
-)  # of Adam's mean gradient and mean squared gradient
-# lower weights that start at this or higher: planes are not good yet, all candidates are kept
-EARLY_MIN_WEIGHT = 0.01
-# lower weights never fall below exp of this, relative to the largest
-MIN_LOG_WEIGHT = np.float32(-12.0)
-# fraction of the first |bound| above zero that ends an ascent: rows are rounded later
-GOAL_FRACTION = np.float32(0.01)
-EPSILON = np.float32(1e-12)
-NEAR_WINNER_FRACTION = np.float32(
-    0.5
-    # fraction of max_variation: candidates further below the largest are left out where planes are
-    # good
-)
-ROW_SHARE_DENOMINATOR = 2048  # shares of planes are multiples of 1/ROW_SHARE_DENOMINATOR
-
-
-@dataclass(frozen=True)
-class Annealing:
-    """An annealing schedule: iterations, and temperature and learning rate at first and
-    in the end.
-    """
-
-    iterations: int
-    temperature: tuple[float, float]
-    rate: tuple[float, float]
-
-    def at(self, iteration: int) -> tuple[np.float32, np.float32]:
-        progress = iteration / max(1, self.iterations)
-        temperature, rate = (
-            first * (last / first) ** progress for first, last in (self.temperature, self.rate)
-        )
-        return np.float32(temperature), np.float32(rate)
+SINGLE_EPSILON = np.float32(EPSILON)
 
 
 def clamp_(values: Floats, limit: float | np.float32) -> Floats:
@@ -166,25 +130,28 @@ class PlaneProblem:
 
     `weight_ends` are the least and the largest weight (maxima, numbers) of the upper candidates:
     planes stay between them. `max_variation` (maxima,) is the largest |w_p|_1 of a candidate.
+    `settings` are how ascents on it go.
     """
 
+    settings: Settings
     upper: LinearPieces
     lower: LinearPieces
     weight_ends: tuple[Floats, Floats]
     max_variation: Floats
 
     @staticmethod
-    def of(upper: LinearPieces, lower: LinearPieces) -> PlaneProblem:
+    def of(settings: Settings, upper: LinearPieces, lower: LinearPieces) -> PlaneProblem:
         starts = upper.groups.starts
         weight_ends = (
             np.minimum.reduceat(upper.weights, starts),
             np.maximum.reduceat(upper.weights, starts),
         )
         return PlaneProblem(
+            settings,
             upper,
             lower,
             weight_ends,
-            np.asarray(upper.groups.highest(np.abs(upper.weights).sum(-1)) + EPSILON),
+            np.asarray(upper.groups.highest(np.abs(upper.weights).sum(-1)) + SINGLE_EPSILON),
         )
 
     def restricted(self, kept: Ints) -> PlaneProblem:
@@ -198,7 +165,8 @@ class PlaneProblem:
     @cached_property
     def inverse_range(self) -> Floats:
         """1 / the largest weight range (maxima, 1) of a number."""
-        return np.asarray(1 / (self.weight_range.max(-1, initial=0.0, keepdims=True) + EPSILON))
+        largest = self.weight_range.max(-1, initial=0.0, keepdims=True)
+        return np.asarray(1 / (largest + SINGLE_EPSILON))
 
     @cached_property
     def inverse_range_each(self) -> Floats:
@@ -207,12 +175,11 @@ class PlaneProblem:
 
     @cached_property
     def inverse_variation_each(self) -> Floats:
-        """1 / (max_variation times CANDIDATE_TEMPERATURE_RATIO), for each candidate
+        """1 / (max_variation times the candidates' temperature ratio), for each candidate
         (candidates,).
         """
-        return np.asarray(
-            1 / (CANDIDATE_TEMPERATURE_RATIO * self.max_variation[self.upper.groups.group])
-        )
+        ratio = np.float32(self.settings.plane_ascent.candidate_temperature_ratio)
+        return np.asarray(1 / (ratio * self.max_variation[self.upper.groups.group]))
 
     @cached_property
     def support(self) -> Ints:
@@ -304,7 +271,12 @@ class NormalisedRegion:
 
     @staticmethod
     def of(
-        step: Step, planes: MaxPlanes, lower_maxima: Ints, free: Bools, contenders: Bools
+        settings: Settings,
+        step: Step,
+        planes: MaxPlanes,
+        lower_maxima: Ints,
+        free: Bools,
+        contenders: Bools,
     ) -> NormalisedRegion:
         """While words (length,) are free, with the contenders (units,); `lower_maxima` are the
         indices of maxima."""
@@ -322,7 +294,7 @@ class NormalisedRegion:
         lower = LinearPieces.of(
             step, step.groups.units[lower_kept], step.groups.group[lower_kept], middle, radius
         )
-        return NormalisedRegion(planes, PlaneProblem.of(upper, lower), middle, radius)
+        return NormalisedRegion(planes, PlaneProblem.of(settings, upper, lower), middle, radius)
 
     def restricted(self, kept: Ints) -> NormalisedRegion:
         """The same with some of the upper candidates."""
@@ -471,11 +443,13 @@ def ascend(
     best = value.bound
     best_rows = ascent.plane_rows.copy()
     best_weights = value.lower_weights.copy()
-    enough = GOAL_FRACTION * np.abs(best)
+    enough = np.float32(GOAL_FRACTION) * np.abs(best)
     for iteration in range(annealing.iterations):
         if (best > enough).all() or budget.exhausted:
             break
-        ascent.advance(value, *annealing.at(iteration))
+        work.count("ascent_steps", len(best))
+        temperature, rate = annealing.at(iteration)
+        ascent.advance(value, np.float32(temperature), np.float32(rate))
         value = ascent.evaluate()
         better = value.bound > best
         best = np.where(better, value.bound, best)
@@ -499,7 +473,8 @@ class PlaneAscent:
         # of planes that are free: several contenders
         self.free_coefficients = np.where(undecided, start.upper_coefficients, np.float32(0.0))
         self.row_scale = _row_scale(plane_problem, start)
-        self.plane_adam, self.weight_adam = Adam(), Adam()
+        self.plane_adam = Adam(plane_problem.settings.ascent.adam_decays)
+        self.weight_adam = Adam(plane_problem.settings.ascent.adam_decays)
 
     def run(self, annealing: Annealing, budget: Budget) -> AscentResult:
         """The planes and weights of the best bounds on the way, and the smoothed minimiser at the
@@ -543,7 +518,7 @@ class PlaneAscent:
             self.start.lower_coefficients,
             minimiser,
             self.weight_adam,
-            rate,
+            np.float32(plane_problem.settings.plane_ascent.weight_rate_ratio) * rate,
         )
 
     def _relaxation_gap(self, value: DualValue, minimiser: Floats) -> Floats:
@@ -555,29 +530,30 @@ class PlaneAscent:
             -np.float32(np.inf),
         )
         plane_values = np.einsum("nmk,nk->nm", self.plane_rows, minimiser) + value.offsets
-        gap = np.maximum(plane_values - upper.groups.highest(piece_values), EPSILON)
+        gap = np.maximum(plane_values - upper.groups.highest(piece_values), SINGLE_EPSILON)
         return np.asarray(self.free_coefficients * gap)
 
 
 class Adam:
-    """Adam for one array."""
+    """Adam for one array in single precision."""
 
-    def __init__(self) -> None:
+    def __init__(self, decays: tuple[float, float]) -> None:
+        self.decay, self.square_decay = map(np.float32, decays)
         self.iteration = 0
         self.first_moment: Floats | np.float32 = np.float32(0.0)
         self.second_moment: Floats | np.float32 = np.float32(0.0)
 
     def update(self, gradient: Floats, rate: np.float32) -> Floats:
         self.iteration += 1
-        self.first_moment *= ADAM_DECAY
-        self.first_moment = self.first_moment + (1 - ADAM_DECAY) * gradient
-        self.second_moment *= ADAM_SQUARE_DECAY
-        self.second_moment = self.second_moment + (1 - ADAM_SQUARE_DECAY) * gradient * gradient
+        self.first_moment *= self.decay
+        self.first_moment = self.first_moment + (1 - self.decay) * gradient
+        self.second_moment *= self.square_decay
+        self.second_moment = self.second_moment + (1 - self.square_decay) * gradient * gradient
         root_mean_square = np.sqrt(self.second_moment)
-        root_mean_square *= 1 / np.sqrt(1 - ADAM_SQUARE_DECAY**self.iteration)
-        root_mean_square += EPSILON
+        root_mean_square *= 1 / np.sqrt(1 - self.square_decay**self.iteration)
+        root_mean_square += SINGLE_EPSILON
         move = np.divide(self.first_moment, root_mean_square, out=root_mean_square)
-        move *= rate / (1 - ADAM_DECAY**self.iteration)
+        move *= rate / (1 - self.decay**self.iteration)
         return move
 
 
@@ -594,9 +570,9 @@ def raised_log_weights(
     minimiser."""
     gain = lower.per_piece(lower_coefficients) * (lower.constants + minimiser @ lower.weights.T)
     gradient = lower_weights * (gain - lower.per_piece(lower.groups.total(lower_weights * gain)))
-    raised = adam.update(gradient, WEIGHT_RATE_RATIO * rate)
+    raised = adam.update(gradient, rate)
     raised += log_weights
-    clamp_(raised, -MIN_LOG_WEIGHT)
+    clamp_(raised, np.float32(-MIN_LOG_WEIGHT))
     raised -= lower.per_piece(lower.groups.highest(raised))
     return raised
 
@@ -619,9 +595,10 @@ def _row_scale(plane_problem: PlaneProblem, start: AscentStart) -> Floats:
         start.upper_coefficients**2 @ plane_problem.upper.largest_weight**2
         + start.lower_coefficients**2 @ plane_problem.lower.largest_weight**2
     )
+    divisor = np.float32(plane_problem.settings.plane_ascent.row_divisors[0])
     return np.asarray(
-        np.sqrt(square).sum(-1, keepdims=True) / (ROW_SCALE_DIVISOR * max(1, square.shape[1]))
-        + EPSILON
+        np.sqrt(square).sum(-1, keepdims=True) / (divisor * max(1, square.shape[1]))
+        + SINGLE_EPSILON
     )
 
 
@@ -664,15 +641,14 @@ def ascend_planes(
     backward_pass: BackwardPass,
     normalised: NormalisedRegion,
     annealing: Annealing,
-    min_weight: float,
     budget: Budget,
 ) -> PlaneAscentBounds:
-    """For subproblems over one set of free words; lower weights start at `min_weight` or higher."""
+    """For subproblems over one set of free words."""
     # Products of singles may flag numbers that are in no array; whatever comes out is bounded again
     # in doubles.
     with np.errstate(over="ignore", invalid="ignore"):
-        start = ascent_start(prepared, batch, dual, backward_pass, normalised, min_weight)
-        if min_weight < EARLY_MIN_WEIGHT:
+        start = ascent_start(prepared, batch, dual, backward_pass, normalised, annealing.min_weight)
+        if not annealing.keeps_all:
             normalised, start = _near_winners(normalised, start)
         result = PlaneAscent(normalised.plane_problem, start).run(annealing, budget)
     new_dual = replace(
@@ -704,7 +680,7 @@ def ascent_start(
     min_weight: float,
 ) -> AscentStart:
     """The subproblems in normalised coordinates; what the ascent does not change goes into
-    other_row and other_constant."""
+    other_row and other_constant; lower weights start at `min_weight` or higher."""
     groups = prepared.steps[0].groups
     lower = normalised.plane_problem.lower
     assert groups is not None
@@ -761,8 +737,9 @@ def _near_winners(
         with_decided_rows(normalised.plane_problem, start),
         normalised.plane_problem.lower.softmax(start.log_weights),
     )
+    fraction = np.float32(normalised.plane_problem.settings.plane_ascent.near_winner_fraction)
     near = value.required_offsets >= upper.per_piece(
-        value.offsets - NEAR_WINNER_FRACTION * normalised.plane_problem.max_variation
+        value.offsets - fraction * normalised.plane_problem.max_variation
     )
     kept = np.flatnonzero((near & start.contenders).any(0))
     return normalised.restricted(kept), replace(start, contenders=start.contenders[:, kept])

@@ -15,21 +15,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints, Step
+from suffice.settings import RESOURCES, Settings
 from suffice.verify.contract import OneHotCoordinates, Problem
-from suffice.verify.nets.crown.magnitudes import (
+from suffice.verify.nets.crown.magnitudes import bounding_box, magnitudes
+from suffice.verify.nets.input_sets import Interval, SharedRows
+from suffice.verify.tolerances import (
+    GAMMA_FACTOR,
+    GAMMA_FACTOR_WITH_MAXIMA,
+    GAMMA_TERMS,
     OVERFLOW_LIMIT,
     UNDERFLOW_CUSHION,
-    bounding_box,
-    magnitudes,
+    UNIT_ROUNDOFF,
 )
-from suffice.verify.nets.input_sets import MAX_CHUNK_NUMBERS, Interval, SharedRows
-
-UNIT_ROUNDOFF = 2.0**-53
-SUBPROBLEM_PASSES, SUBPROBLEM_PASSES_WITH_MAXIMA = (
-    16,
-    128,
-)  # passes through the network per subproblem, without and with maxima: a rough estimate
-CHUNK_WORK = 10**8  # multiplications per chunk: between two looks at the clock
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +69,9 @@ class PreparedProblem:
         step_magnitudes, intervals, last_magnitude = magnitudes(hidden, bounding_box(problem))
         weight_magnitude = np.abs(weight[problem.label]) + np.abs(weight[rivals])
         bias_magnitude = np.abs(last.bias[problem.label]) + np.abs(last.bias[rivals])
-        terms = max(sum(step.weight.shape) for step in problem.network.steps) + 32
-        gamma = (12 if any(step.maxima for step in hidden) else 8) * terms * UNIT_ROUNDOFF
+        terms = max(sum(step.weight.shape) for step in problem.network.steps) + GAMMA_TERMS
+        has_maxima = any(step.maxima for step in hidden)
+        gamma = (GAMMA_FACTOR_WITH_MAXIMA if has_maxima else GAMMA_FACTOR) * terms * UNIT_ROUNDOFF
         return PreparedProblem(
             problem,
             tuple(hidden),
@@ -103,6 +101,10 @@ class PreparedProblem:
         return bool(np.max([*largest_weights, *largest_magnitudes]) <= OVERFLOW_LIMIT)
 
     @property
+    def settings(self) -> Settings:
+        return self.problem.settings
+
+    @property
     def shape(self) -> tuple[int, ...]:
         return self.problem.center.shape
 
@@ -126,21 +128,23 @@ class PreparedProblem:
     def subproblem_work(self) -> int:
         """Multiplications that a subproblem takes, roughly: these bounds, and some passes through
         the network."""
-        passes = SUBPROBLEM_PASSES_WITH_MAXIMA if self.pooled is not None else SUBPROBLEM_PASSES
+        without_maxima, with_maxima = self.settings.branching.passes
+        passes = with_maxima if self.pooled is not None else without_maxima
         return self.intermediate_work + passes * sum(_nonzeros(step) for step in self.steps)
 
     @cached_property
     def batch_limit(self) -> int:
         """How many input sets can be bounded at once, so that what is kept of each fits a chunk of
         memory."""
-        return max(1, MAX_CHUNK_NUMBERS // (self.unit_count + self.problem.network.inputs))
+        return max(1, RESOURCES.chunk_numbers // (self.unit_count + self.problem.network.inputs))
 
     @cached_property
     def first_chunks(self) -> tuple[tuple[Ints, SharedRows], ...]:
         """The undecided units of the first step in chunks, each with its rows over the input."""
         units = self.undecided_units[0]
         row_nonzeros = max(1, _nonzeros(self.steps[0]) // max(1, len(self.steps[0].bias)))
-        chunks = _chunks(units, MAX_CHUNK_NUMBERS // (2 * row_nonzeros))
+        # each row stands there with its negative
+        chunks = _chunks(units, RESOURCES.chunk_numbers // (2 * row_nonzeros))
         return tuple(
             (chunk, SharedRows(self.steps[0], chunk, self.problem.region)) for chunk in chunks
         )
@@ -158,7 +162,7 @@ class PreparedProblem:
         work = sum(_nonzeros(step) for step in self.steps[:step_index])
         return _chunks(
             self.undecided_units[step_index],
-            min(MAX_CHUNK_NUMBERS // (2 * widest), CHUNK_WORK // (2 * work + 1)),
+            min(RESOURCES.chunk_numbers // (2 * widest), RESOURCES.chunk_work // (2 * work + 1)),
         )
 
     @cached_property

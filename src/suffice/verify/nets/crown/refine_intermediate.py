@@ -34,8 +34,6 @@ from suffice.verify.nets.crown.relu_planes import ReluPlanes
 from suffice.verify.nets.input_sets import Free, Interval, Restorations
 from suffice.verify.proof_tree import Leaf, UnitBound
 
-REFINE_ITERATIONS = 24  # iterations of ascent for each bound
-
 
 @dataclass(frozen=True, eq=False)
 class RefinedBounds:
@@ -161,7 +159,12 @@ def _prove_bound(
     if planes is not None:
         dual = replace(dual, plane_shares=planes.chord_shares(bounds.upper_slope))
     backward_pass, dual = dual_ascent(
-        truncated, batch, dual, backward_bound(truncated, batch, dual), REFINE_ITERATIONS, budget
+        truncated,
+        batch,
+        dual,
+        backward_bound(truncated, batch, dual),
+        prepared.settings.ascent.refining_iterations,
+        budget,
     )
     alpha = np.zeros(prepared.unit_count)
     alpha[: truncated.unit_count] = canonical_dual(truncated, batch.bounds, dual).alpha[0]

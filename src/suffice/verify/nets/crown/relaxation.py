@@ -18,13 +18,8 @@ from numpy.typing import NDArray
 from suffice.model.curves import CURVES
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.verify.nets.crown import max_lines, smooth
-from suffice.verify.nets.crown.prepared import UNIT_ROUNDOFF, PreparedProblem
-
-# Bounds as far below zero as above it, and those that touch zero, which whole numbers often have,
-# get the same lines by every reader, however it rounds: a ratio of the two bounds, and a fraction
-# of the magnitude.
-TIE_RATIO = 1 + 2.0**-20
-ZERO_TOLERANCE = 2.0**-32
+from suffice.verify.nets.crown.prepared import PreparedProblem
+from suffice.verify.tolerances import CHORD_ROUNDING, TIE_RATIO, ZERO_TOLERANCE
 
 Signs: TypeAlias = NDArray[np.int8]
 
@@ -155,8 +150,7 @@ def _relax_relus(
     slope = np.where(crossing, chord_upper / (chord_upper - chord_lower), active)
     # the chord must be at least 0 at `lower` and at least `upper` at `upper`
     chord_intercept = (
-        np.maximum(-slope * chord_lower, chord_upper * (1 - slope))
-        + 8 * UNIT_ROUNDOFF * chord_upper
+        np.maximum(-slope * chord_lower, chord_upper * (1 - slope)) + CHORD_ROUNDING * chord_upper
     )
     line_intercept = np.maximum(np.where(inactive, upper, -lower), 0.0)
     bounds.unstable[:, columns] = (lower < 0) & (upper > 0)

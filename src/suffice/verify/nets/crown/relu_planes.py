@@ -20,12 +20,9 @@ import numpy as np
 
 from suffice.model.network import Floats, Ints, Step
 from suffice.sets.regions import Ball, Box, Choice, Region
+from suffice.settings import RESOURCES, Ascent, rest
 from suffice.verify.nets.input_sets import Free, Restorations, WithinBudget, word_min_shifts
-
-# shares of planes in one subproblem, at most: more take too much time and memory
-MAX_SHARES = 80_000
-SHARE_RATE = 0.2  # largest change of a share in the first iteration
-SHARE_DENOMINATOR = 256  # shares are multiples of 1/SHARE_DENOMINATOR: certificates stay short
+from suffice.verify.tolerances import SHARE_DENOMINATOR
 
 
 class PlaneOffsets(Protocol):
@@ -75,11 +72,13 @@ class ReluPlanes:
         )
         by_number = isinstance(inputs, Free) and isinstance(region, Box | Ball) and _is_box(region)
         per = (
-            "number" if by_number and len(units) * len(words) * dimension <= MAX_SHARES else "word"
+            "number"
+            if by_number and len(units) * len(words) * dimension <= RESOURCES.max_shares
+            else "word"
         )
         return (
             ReluPlanes(step, units, region, words, per)
-            if 0 < len(units) * len(words) <= MAX_SHARES
+            if 0 < len(units) * len(words) <= RESOURCES.max_shares
             else None
         )
 
@@ -282,7 +281,10 @@ class PlaneMomentum:
     the same rate.
     """
 
-    def __init__(self, term_width: Floats, rate: float) -> None:
+    def __init__(self, term_width: Floats, rate: float, settings: Ascent) -> None:
+        self.momentum = np.float32(settings.share_momentum)
+        self.newest = np.float32(rest(settings.share_momentum))
+        self.rate_decay = np.float32(settings.rate_decay)
         self.inverse_width = (1 / np.where(term_width > 0, term_width, np.inf)).astype(np.float32)
         self.rate = np.float32(rate)
         self.velocity = np.zeros_like(self.inverse_width)
@@ -292,8 +294,8 @@ class PlaneMomentum:
             np.float32
         ) * self.inverse_width
         gradient *= (planes_taken.coefficients < 0)[..., None]
-        self.velocity = np.float32(0.8) * self.velocity + np.float32(0.2) * gradient
-        self.rate *= np.float32(0.97)
+        self.velocity = self.momentum * self.velocity + self.newest * gradient
+        self.rate *= self.rate_decay
         return quantised_shares(np.clip(shares + self.rate * self.velocity, 0.0, 1.0))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints, Step
 from suffice.model.step import Groups
+from suffice.settings import Annealing, Settings
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown import (
     BackwardPass,
@@ -33,10 +34,8 @@ from suffice.verify.nets.crown import (
 )
 from suffice.verify.nets.crown.max_planes import MaxPlanes
 from suffice.verify.nets.crown.plane_ascent import (
-    EPSILON,
-    ROW_SHARE_DENOMINATOR,
+    SINGLE_EPSILON,
     Adam,
-    Annealing,
     DualValue,
     LinearPieces,
     PlaneProblem,
@@ -47,11 +46,8 @@ from suffice.verify.nets.crown.plane_ascent import (
     with_lower_weights,
 )
 from suffice.verify.nets.input_sets import Restorations
+from suffice.verify.tolerances import ROW_SHARE_DENOMINATOR
 
-# Huber's width at temperature 1 is the mean absolute weight times this
-ROW_SCALE_FACTOR = np.float32(16.0)
-# step of the budget's multiplier at rate 1 is the mean absolute weight times this
-MULTIPLIER_RATE_FACTOR = np.float32(64.0)
 # words are restored from 0 to 1, while numbers of a box move from -1 to 1
 UNIT_RADIUS = np.float32(0.5)
 
@@ -72,7 +68,12 @@ class NormalisedRestorations:
 
     @staticmethod
     def of(
-        step: Step, planes: MaxPlanes, lower_maxima: Ints, inputs: Restorations, contenders: Bools
+        settings: Settings,
+        step: Step,
+        planes: MaxPlanes,
+        lower_maxima: Ints,
+        inputs: Restorations,
+        contenders: Bools,
     ) -> NormalisedRestorations:
         """From the attacked text of the first of these inputs, with the contenders (units,)."""
         assert step.groups is not None
@@ -88,13 +89,17 @@ class NormalisedRestorations:
             step, groups.units[lower_kept], groups.group[lower_kept], attacked, restoring
         )
         return NormalisedRestorations(
-            planes, PlaneProblem.of(upper, lower), attacked, restoring, as_single(inputs.costs)
+            planes,
+            PlaneProblem.of(settings, upper, lower),
+            attacked,
+            restoring,
+            as_single(inputs.costs),
         )
 
     @cached_property
     def row_scale(self) -> np.float32:
         """The mean absolute weight of candidates: what steps and smoothing are measured by."""
-        return np.float32(np.abs(self.plane_problem.upper.weights).mean() + EPSILON)
+        return np.float32(np.abs(self.plane_problem.upper.weights).mean() + SINGLE_EPSILON)
 
     # --- rows of planes over words, and shares of numbers ---
 
@@ -187,7 +192,11 @@ class RestorationAscent:
         undecided = self.plane_problem.upper.groups.total(start.contenders.astype(np.float32)) > 1
         # of planes that are free: several contenders
         self.free_coefficients = np.where(undecided, start.upper_coefficients, np.float32(0.0))
-        self.plane_adam, self.weight_adam, self.multiplier_adam = Adam(), Adam(), Adam()
+        settings = region.plane_problem.settings
+        self.settings = settings.plane_ascent
+        self.plane_adam = Adam(settings.ascent.adam_decays)
+        self.weight_adam = Adam(settings.ascent.adam_decays)
+        self.multiplier_adam = Adam(settings.ascent.adam_decays)
 
     def run(self, annealing: Annealing, budget: Budget) -> tuple[Floats, Floats, Floats]:
         """The planes and weights of the best bounds, and what planes lose by each word (n, length)
@@ -255,9 +264,8 @@ class RestorationAscent:
         """The restored fractions where the smoothed bound is attained (n, length), and the
         candidates' win weights."""
         start = self.start
-        minimiser = start.middle - start.radius * clamp_(
-            value.residual_row / (temperature * ROW_SCALE_FACTOR * self.region.row_scale), 1
-        )
+        width = temperature * self.region.row_scale / np.float32(self.settings.row_divisors[1])
+        minimiser = start.middle - start.radius * clamp_(value.residual_row / width, 1)
         return minimiser, self.plane_problem.win_weights(
             value, start.contenders, UNIT_RADIUS * temperature
         )
@@ -283,12 +291,12 @@ class RestorationAscent:
             start.lower_coefficients,
             minimiser,
             self.weight_adam,
-            rate,
+            np.float32(self.settings.weight_rate_ratio) * rate,
         )
         overspent = (minimiser @ region.cost - start.cost_left)[:, None]
         self.budget_multiplier = np.maximum(
             self.budget_multiplier
-            + MULTIPLIER_RATE_FACTOR
+            + np.float32(self.settings.multiplier_rate)
             * region.row_scale
             * self.multiplier_adam.update(overspent, rate),
             np.float32(0.0),
@@ -325,13 +333,12 @@ def ascend_restoration_planes(
     backward_pass: BackwardPass,
     region: NormalisedRestorations,
     annealing: Annealing,
-    min_weight: float,
     budget: Budget,
 ) -> RestorationAscentBounds:
-    """For subproblems about one attacked text; lower weights start at `min_weight` or higher."""
+    """For subproblems about one attacked text."""
     with np.errstate(over="ignore", invalid="ignore"):
         start, plane_rows, log_weights = _restoration_start(
-            prepared, batch, dual, backward_pass, region, min_weight
+            prepared, batch, dual, backward_pass, region, annealing.min_weight
         )
         plane_rows, lower_weights, word_scores = RestorationAscent(
             region, start, plane_rows, log_weights
@@ -368,7 +375,7 @@ def _restoration_start(
     lower_weights[:, groups.units] = max_lines.lower_weights(groups, dual.alpha[:, groups.units])
     changed = (region.restoring != 0).any(-1)
     restored = changed & (inputs.perturbed == inputs.center).all(-1)  # restored already
-    radius = np.where(inputs.affordable & changed, 0.5, 0.0)
+    radius = np.where(inputs.affordable & changed, UNIT_RADIUS, 0.0)
     start = RestorationStart(
         middle=as_single(restored + radius),
         radius=as_single(radius),

@@ -14,30 +14,30 @@ import numpy as np
 
 from suffice.model.curves import FUZZ, Curve
 from suffice.model.network import Floats
-
-GRID_CELLS = 32  # cells of the grid over an interval
-SLOPE_STRIDE = 4  # the curve's slope is tried at every such point of the grid
+from suffice.verify.tolerances import CURVE_CELL_RATIO, CURVE_CELLS, CURVE_SLOPE_STRIDE
 
 
 def lines(curve: Curve, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Slope and intercept of a line below, and of one above, valid in real arithmetic whatever the
     rounding here.
     """
-    z = lower[..., None] + (upper - lower)[..., None] * np.linspace(0.0, 1.0, GRID_CELLS + 1)
+    z = lower[..., None] + (upper - lower)[..., None] * np.linspace(0.0, 1.0, CURVE_CELLS + 1)
     values = curve.value(z)
     magnitude = np.maximum(np.abs(lower), np.abs(upper))
-    cell = (upper - lower) / GRID_CELLS * 1.001 + FUZZ * magnitude
+    cell = (upper - lower) / CURVE_CELLS * CURVE_CELL_RATIO + FUZZ * magnitude
+    # h² max|f''| / 8 between two points, and at these the errors of two values and two arguments
     curve_error = curve.bend(lower, upper) * cell**2 / 8 + FUZZ * (
         2 + 2 * magnitude + 2 * np.abs(values).max(-1)
     )
     chord = (values[..., -1] - values[..., 0]) / np.where(upper > lower, upper - lower, 1.0)
-    slopes = np.concatenate([curve.slope(z[..., ::SLOPE_STRIDE]), chord[..., None]], -1)
+    slopes = np.concatenate([curve.slope(z[..., ::CURVE_SLOPE_STRIDE]), chord[..., None]], -1)
     range_lower, range_upper = curve.range(lower, upper)
     lower_line = [np.zeros_like(lower), range_lower]
     upper_line = [np.zeros_like(lower), range_upper]
     middle = (lower + upper) / 2
     for slope in np.moveaxis(slopes, -1, 0):
         intercepts = values - slope[..., None] * z
+        # of two products and of the two arguments in them
         error = curve_error + 4 * FUZZ * np.abs(slope) * magnitude
         _improve(lower_line, slope, intercepts.min(-1) - error, middle, 1.0)
         _improve(upper_line, slope, intercepts.max(-1) + error, middle, -1.0)

@@ -19,7 +19,8 @@ from typing import Protocol, Self
 
 from suffice.model.network import Floats, Ints
 from suffice.model.step import Step
-from suffice.verify.nets.input_sets.chunks import MAX_CHUNK_NUMBERS, chunk_slices, quantised
+from suffice.settings import Branching
+from suffice.verify.nets.input_sets.chunks import chunk_slices, quantised
 from suffice.verify.nets.input_sets.free import Free, Interval
 from suffice.verify.nets.input_sets.moves import ChosenOptions, SupportFunction, word_min_shifts
 from suffice.verify.nets.input_sets.restorations import Restorations
@@ -27,7 +28,6 @@ from suffice.verify.nets.input_sets.shared_rows import SharedRows
 from suffice.verify.nets.input_sets.within_budget import WithinBudget
 
 __all__ = [
-    "MAX_CHUNK_NUMBERS",
     "ChosenOptions",
     "Free",
     "InputSets",
@@ -70,7 +70,7 @@ class InputSets(SupportFunction, Protocol):
         """The undecided word that moves the row most; None if none moves it, unless any undecided
         one will do."""
 
-    def prefers_word_branching(self, row: Floats, open_relus: int) -> bool:
+    def prefers_word_branching(self, row: Floats, open_relus: int, settings: Branching) -> bool:
         """Whether splitting words promises more than splitting that many open relus."""
 
     def forced_words(self, row: Floats, gap: float) -> Ints:

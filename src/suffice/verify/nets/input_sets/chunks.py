@@ -10,10 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from suffice.model.network import Bools, Floats
-
-MAX_CHUNK_NUMBERS = 2_000_000  # numbers held at once: memory is bounded, time checked
-QUANTISED_BITS = 30  # binary digits that count where numbers set an order
-MIN_EXPONENT = -1074  # of the powers of two: below that there is only zero
+from suffice.settings import RESOURCES
+from suffice.verify.tolerances import MIN_EXPONENT, QUANTISED_BITS
 
 
 def quantised(values: Floats) -> Floats:
@@ -30,7 +28,7 @@ def quantised(values: Floats) -> Floats:
 
 def chunk_slices(count: int, item_numbers: int) -> Iterator[slice]:
     """0..count in slices whose items, of `item_numbers` numbers each, fit a chunk of work."""
-    items = max(1, MAX_CHUNK_NUMBERS // max(1, item_numbers))
+    items = max(1, RESOURCES.chunk_numbers // max(1, item_numbers))
     return (slice(i, min(i + items, count)) for i in range(0, count, items))
 
 

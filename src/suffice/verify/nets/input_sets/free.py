@@ -15,7 +15,9 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Step
 from suffice.sets.regions import Ball, Box, Region
+from suffice.settings import Branching
 from suffice.verify.nets.input_sets.chunks import first_largest
+from suffice.verify.nets.input_sets.knapsack import few_enough
 from suffice.verify.nets.input_sets.moves import (
     ChosenOptions,
     min_via_input,
@@ -135,12 +137,13 @@ class Free:
         ).min(-1)
         return first_largest(spread, self.free[0] & (allowed.sum(-1) > 1), at_least=0.0)
 
-    def prefers_word_branching(self, row: Floats, open_relus: int) -> bool:
+    def prefers_word_branching(self, row: Floats, open_relus: int, settings: Branching) -> bool:
         """Few enough combinations of options that trying them beats splitting relus."""
         if self.allowed is None:
             return False
         option_counts = self.allowed[0][self.free[0]].sum(-1)
-        return float(np.log2(np.maximum(option_counts, 1)).sum()) <= max(6.0, open_relus / 4)
+        bits = float(np.log2(np.maximum(option_counts, 1)).sum())
+        return few_enough(bits, open_relus, settings)
 
     def forced_words(self, row: Floats, gap: float) -> Ints:
         return np.zeros(0, dtype=np.int64)

@@ -11,10 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import Branching
 from suffice.verify.nets.input_sets.chunks import mask_of_lowest, quantised, sum_of_lowest
 from suffice.verify.nets.input_sets.shared_rows import SharedRows
-
-MIN_GAIN = 1e-300  # a gain below this is none
 
 
 class Knapsack:
@@ -96,6 +95,13 @@ class Knapsack:
         ordered = np.take_along_axis(np.broadcast_to(costs, gains.shape), order, -1)
         spent_before = np.cumsum(ordered, axis=-1) - ordered
         return order, np.clip((self.budget[:, None, None] - spent_before) / ordered, 0.0, 1.0)
+
+
+def few_enough(bits: float, open_relus: int, settings: Branching) -> bool:
+    """Whether trying all combinations of words, of which there are 2**bits, promises more than
+    splitting so many relus.
+    """
+    return bits <= settings.word_bits_per_relu * open_relus
 
 
 def log2_affordable_subsets(words: Bools, budget: float, costs: Floats) -> float:

@@ -13,10 +13,16 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Step
+from suffice.settings import Branching
 from suffice.verify.nets.input_sets.chunks import first_largest
-from suffice.verify.nets.input_sets.knapsack import MIN_GAIN, Knapsack, log2_affordable_subsets
+from suffice.verify.nets.input_sets.knapsack import (
+    Knapsack,
+    few_enough,
+    log2_affordable_subsets,
+)
 from suffice.verify.nets.input_sets.moves import ChosenOptions, min_via_input
 from suffice.verify.nets.input_sets.shared_rows import SharedRows
+from suffice.verify.tolerances import SMALLEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +103,16 @@ class Restorations(Knapsack):
         return first_largest(
             -self.word_gains(row[None])[0],
             self.affordable[0],
-            at_least=-np.inf if any_word else MIN_GAIN,
+            at_least=-np.inf if any_word else SMALLEST,
         )
 
-    def prefers_word_branching(self, row: Floats, open_relus: int) -> bool:
+    def prefers_word_branching(self, row: Floats, open_relus: int, settings: Branching) -> bool:
         """Few enough ways to spend the budget on words that matter that trying them beats splitting
         relus.
         """
         words = self.affordable[0] & (self.word_gains(row[None])[0] < 0)
-        return log2_affordable_subsets(words, self.budget[0], self.costs) <= open_relus / 4
+        bits = log2_affordable_subsets(words, self.budget[0], self.costs)
+        return few_enough(bits, open_relus, settings)
 
     def forced_words(self, row: Floats, gap: float) -> Ints:
         return self.forced(self.word_gains(row[None])[0], gap)

@@ -14,9 +14,14 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Step
 from suffice.sets.regions import Region
+from suffice.settings import Branching
 from suffice.verify.nets.input_sets.chunks import first_largest, mask_of_lowest, sum_of_lowest
 from suffice.verify.nets.input_sets.free import Free, joined_options
-from suffice.verify.nets.input_sets.knapsack import MIN_GAIN, Knapsack, log2_affordable_subsets
+from suffice.verify.nets.input_sets.knapsack import (
+    Knapsack,
+    few_enough,
+    log2_affordable_subsets,
+)
 from suffice.verify.nets.input_sets.moves import (
     ChosenOptions,
     min_via_input,
@@ -24,6 +29,7 @@ from suffice.verify.nets.input_sets.moves import (
     word_min_shifts,
 )
 from suffice.verify.nets.input_sets.shared_rows import SharedRows, shared_word_min_shifts
+from suffice.verify.tolerances import SMALLEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +142,7 @@ class WithinBudget(Knapsack):
         word = first_largest(
             -self.word_gains(row[None])[0],
             self.affordable[0],
-            at_least=-np.inf if any_word else MIN_GAIN,
+            at_least=-np.inf if any_word else SMALLEST,
         )
         return (
             self._free_alone.branching_word(row, any_word)
@@ -144,13 +150,14 @@ class WithinBudget(Knapsack):
             else word
         )
 
-    def prefers_word_branching(self, row: Floats, open_relus: int) -> bool:
+    def prefers_word_branching(self, row: Floats, open_relus: int, settings: Branching) -> bool:
         """Few enough sets of changed words that trying them beats splitting relus; then what they
         become."""
         if not self.affordable.any():
-            return self._free_alone.prefers_word_branching(row, open_relus)
+            return self._free_alone.prefers_word_branching(row, open_relus, settings)
         words = self.affordable[0] & (self.word_gains(row[None])[0] < 0)
-        return log2_affordable_subsets(words, self.budget[0], self.costs) <= open_relus / 4
+        bits = log2_affordable_subsets(words, self.budget[0], self.costs)
+        return few_enough(bits, open_relus, settings)
 
     def forced_words(self, row: Floats, gap: float) -> Ints:
         words = self.forced(self.word_gains(row[None])[0], gap)

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats
+from suffice.settings import RESOURCES, Annealing, JointMaxpool
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown import BoundBatch, Dual, PreparedProblem, backward_bound
 from suffice.verify.nets.crown.plane_ascent import (
-    Annealing,
     NormalisedRegion,
     as_single,
     ascent_start,
@@ -39,27 +40,6 @@ from suffice.verify.nets.joint_maxpool.tuple_groups import (
 )
 from suffice.verify.proof_tree import FixingStage, Split, Tree, TupleFixing
 
-PAIRS_ANNEALING = Annealing(100, (0.006, 0.0006), (0.03, 0.002))
-FOURS_ANNEALING = Annealing(80, (0.004, 0.0005), (0.015, 0.0015))
-FURTHER_ANNEALING = Annealing(50, (0.003, 0.0005), (0.01, 0.0015))
-PAIR_JOIN_SAMPLE, ACTIVE_TUPLES, FIRST_ACTIVE_TUPLES = (
-    6,
-    100,
-    200,
-)  # tuples per group: that joins of pairs are chosen by, of an active set, and of the first ones
-MIN_START_WEIGHT = 1e-5  # lower weights start at this or higher
-FURTHER_JOIN_TUPLES = 60_000  # tuples in all up to which groups of four are joined further
-SPLIT_GROUPS = 3  # groups with the largest gaps: one of their maxima is split on
-MAX_TUPLES, TUPLES_PER_SUBPROBLEM = (
-    400_000,
-    1500,
-)  # tuples of all joins of a round: at most, and per subproblem of the budget
-SUBPROBLEMS_PER_NODE = 20  # subproblems of the budget that one node takes as long as
-GROUP_LIMITS = 100_000, 5 * 10**6  # tuples of one group, and numbers in their weights
-# fraction of the tuples: where no more are left, fixing is written as a stage of the proof
-WRITTEN_FRACTION = 0.75
-MAX_FURTHER_JOINS = 3  # times that groups of four are joined further, at most
-
 
 def prove_by_fixing(
     prepared: PreparedProblem,
@@ -74,20 +54,29 @@ def prove_by_fixing(
     `is_answer` says of a point, as numbers in [-1, 1], whether it answers the question: there is no
     proof then.
     """
+    settings = prepared.settings.joint_maxpool
+    _, max_tuples = RESOURCES.group_tuples
     task = FixingTask(
         prepared,
         normalised,
         dual.alpha,
-        min(MAX_TUPLES, TUPLES_PER_SUBPROBLEM * budget.subproblems),
+        min(max_tuples, settings.tuples_per_subproblem * budget.subproblems),
         budget,
         is_answer,
     )
     # Products of singles may flag numbers that are in no array; what is no number leads to no
     # proof.
     with np.errstate(over="ignore", invalid="ignore"):
-        return _FixingRun(task, 1 + budget.subproblems // SUBPROBLEMS_PER_NODE).close(
+        return _FixingRun(task, 1 + budget.subproblems // subproblems_per_node(settings)).close(
             _singleton_groups(prepared, batch, dual, normalised), first=True
         )
+
+
+def subproblems_per_node(settings: JointMaxpool) -> int:
+    """How many subproblems of a budget a node counts as: it takes as long as half of the tuples
+    that are joined further.
+    """
+    return max(1, settings.joined_up_to // (2 * settings.tuples_per_subproblem))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +98,8 @@ class FixingTask:
     @property
     def max_group_tuples(self) -> int:
         """How many tuples one group may have."""
-        choices, numbers = GROUP_LIMITS
-        return min(choices, numbers // max(1, len(self.normalised.moving)))
+        tuples, _ = RESOURCES.group_tuples
+        return min(tuples, RESOURCES.group_numbers // max(1, len(self.normalised.moving)))
 
     def stage(self, state: TupleState) -> FixingStage:
         alpha = with_lower_weights(
@@ -138,6 +127,7 @@ class _FixingRun:
 
     def __init__(self, task: FixingTask, nodes_left: int) -> None:
         self.task = task
+        self.settings = task.prepared.settings.joint_maxpool
         self.nodes_left = nodes_left
         self.stopped = False
         self.stages: list[FixingStage] = []
@@ -151,14 +141,11 @@ class _FixingRun:
         if self.nodes_left == 0 or self.stopped or self.task.budget.exhausted:
             return None
         self.nodes_left = self.nodes_left - 1
+        work.count("fixing_states")
         self.stages = []
         self.last_written = None
         self.guess = None
-        state = (
-            self._first_joins(state)
-            if first
-            else self._ascend(state, FURTHER_ANNEALING, ACTIVE_TUPLES, 2)
-        )
+        state = self._first_joins(state) if first else self._ascend_later(state)
         state = self._further_joins(state)
         stages = self.stages
         tree = CLOSED_LEAF if state.empty else self._split(state)
@@ -168,9 +155,14 @@ class _FixingRun:
 
     def _first_joins(self, state: TupleState) -> TupleState:
         """Joined in pairs, then in fours, with ascents between."""
+        settings = self.settings
+        active = settings.active_tuples
+        rounds_of_pairs, rounds_of_fours, _ = settings.rounds
+        # estimates cost the square of the sample for each pair of groups, of which there are most
+        # at first
         for sample, active_count, annealing, rounds in (
-            (PAIR_JOIN_SAMPLE, FIRST_ACTIVE_TUPLES, PAIRS_ANNEALING, 1),
-            (ACTIVE_TUPLES // 4, ACTIVE_TUPLES, FOURS_ANNEALING, 3),
+            (active // 16, 2 * active, settings.pairs, rounds_of_pairs),
+            (active // 4, active, settings.fours, rounds_of_fours),
         ):
             joins = [] if state.empty else best_joins(state, self.task.max_group_tuples, sample)
             self.stopped |= sum(join.tuple_count for join in joins) > self.task.max_tuples
@@ -182,21 +174,21 @@ class _FixingRun:
 
     def _further_joins(self, state: TupleState) -> TupleState:
         """Joined further while there are few enough tuples that this is quick."""
-        for _ in range(MAX_FURTHER_JOINS):
-            is_small = (
-                not state.empty and not self.stopped and state.tuple_count <= FURTHER_JOIN_TUPLES
-            )
-            joins = (
-                best_joins(state, self.task.max_group_tuples, ACTIVE_TUPLES // 4)
-                if is_small
-                else []
-            )
-            if not joins:
-                break
-            state = self._ascend(
-                self._apply_joins(state, joins), FURTHER_ANNEALING, ACTIVE_TUPLES, 2
-            )
+        settings = self.settings
+        sample = settings.active_tuples // 4
+        while (
+            not state.empty
+            and not self.stopped
+            and not self.task.budget.exhausted
+            and state.tuple_count <= settings.joined_up_to
+            and (joins := best_joins(state, self.task.max_group_tuples, sample))
+        ):
+            state = self._ascend_later(self._apply_joins(state, joins))
         return state
+
+    def _ascend_later(self, state: TupleState) -> TupleState:
+        settings = self.settings
+        return self._ascend(state, settings.later, settings.active_tuples, settings.rounds[-1])
 
     def _apply_joins(self, state: TupleState, joins: Sequence[Join]) -> TupleState:
         """Joined under planes that the proof has."""
@@ -227,9 +219,10 @@ class _FixingRun:
         """Tuples fixed out; where these are few, they stay, as a stage of the proof costs more than
         they do."""
         fixed = state.fixed()
+        kept_fraction = state.settings.presolve.kept_fraction
         return (
             self._write(state, fixed)
-            if fixed.empty or fixed.tuple_count < WRITTEN_FRACTION * state.tuple_count
+            if fixed.empty or fixed.tuple_count < kept_fraction * state.tuple_count
             else state
         )
 
@@ -244,7 +237,7 @@ class _FixingRun:
         choice = (
             None
             if self.guess is None or self.stopped
-            else self.guess.branching_choice(SPLIT_GROUPS)
+            else self.guess.branching_choice(self.settings.split_groups)
         )
         if choice is None:
             return None
@@ -264,7 +257,12 @@ def _singleton_groups(
     plane_problem = normalised.plane_problem
     contenders = _possible_winners(prepared, batch, normalised)
     start = ascent_start(
-        prepared, batch, dual, backward_bound(prepared, batch, dual), normalised, MIN_START_WEIGHT
+        prepared,
+        batch,
+        dual,
+        backward_bound(prepared, batch, dual),
+        normalised,
+        prepared.settings.joint_maxpool.pairs.min_weight,
     )
     plane_rows = with_decided_rows(plane_problem, start)[0]
     groups = []
@@ -292,6 +290,7 @@ def _singleton_groups(
                 )
             )
     return TupleState(
+        prepared.settings,
         tuple(groups),
         plane_problem.lower,
         start.log_weights,

@@ -25,22 +25,16 @@ import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Groups
+from suffice.settings import RESOURCES, Annealing, Settings
 from suffice.verify.contract import Budget
 from suffice.verify.nets.crown.plane_ascent import (
-    Annealing,
     AscentStart,
     LinearPieces,
     PlaneAscent,
     PlaneProblem,
     as_single,
 )
-
-TUPLE_CHUNK = 2048  # tuples whose distances are computed at a time: they stay in the cache
-SINGLE_ROUNDOFF = 2.0**-22  # four times the unit roundoff of single precision
-# times the tuples looked at anew: an active set larger than that starts afresh
-ACTIVE_SET_FACTOR = 6
-KEEP_ALL_FRACTION = 0.7  # fraction of the tuples: where more are left, all are kept
-MIN_LOWER_WEIGHT = np.float32(1e-6)  # lower weights start an ascent at this or higher
+from suffice.verify.tolerances import SINGLE_ROUNDING, TUPLE_TERMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +115,9 @@ class TupleGroup:
             active_set=new_places[self.active_set[kept[self.active_set]]],
         )
 
-    def restricted_if_few(self, kept: Bools) -> TupleGroup:
-        """With these tuples alone, where they are few enough that copying them is worth while."""
-        return self if kept.sum() > KEEP_ALL_FRACTION * len(self) else self.restricted(kept)
+    def restricted_if_few(self, kept: Bools, fraction: float) -> TupleGroup:
+        """With these tuples alone, where they are no more than a fraction: copying has a cost."""
+        return self if kept.sum() > fraction * len(self) else self.restricted(kept)
 
     def most_binding(self, count: int) -> Ints:
         """The indices of the `count` tuples that require the largest offsets."""
@@ -136,11 +130,12 @@ def _l1_distances(weights: Floats, plane_row: Floats) -> Floats:
     """|weights - row|_1 (n,), chunk by chunk."""
     distances = as_single(np.zeros(len(weights)))
     ones = np.ones(weights.shape[1], dtype=np.float32)
-    buffer = np.empty((min(TUPLE_CHUNK, len(weights)), weights.shape[1]), dtype=np.float32)
-    for start in range(0, len(weights), TUPLE_CHUNK):
-        chunk = weights[start : start + TUPLE_CHUNK]
+    size = RESOURCES.tuple_chunk
+    buffer = np.empty((min(size, len(weights)), weights.shape[1]), dtype=np.float32)
+    for start in range(0, len(weights), size):
+        chunk = weights[start : start + size]
         residuals = np.subtract(chunk, plane_row, out=buffer[: len(chunk)])
-        distances[start : start + TUPLE_CHUNK] = np.abs(residuals, out=residuals) @ ones
+        distances[start : start + size] = np.abs(residuals, out=residuals) @ ones
     return distances
 
 
@@ -149,9 +144,10 @@ class TupleState:
     """Groups of all maxima that take planes, and logarithms of the lower weights of the others.
 
     `lower_coefficients` (1, maxima) are the coefficients of the others, and `other_constant` (1,)
-    what else there is in the bound.
+    what else there is in the bound; `settings` are how it goes on.
     """
 
+    settings: Settings
     tuple_groups: tuple[TupleGroup, ...]
     lower: LinearPieces
     log_weights: Floats
@@ -194,8 +190,8 @@ class TupleState:
             group.magnitude + float(np.abs(group.plane_row).sum()) for group in self.tuple_groups
         )
         return (
-            float(self.lower.weights.shape[1] + 40)
-            * SINGLE_ROUNDOFF
+            float(self.lower.weights.shape[1] + TUPLE_TERMS)
+            * SINGLE_ROUNDING
             * (magnitude + 2 * plane_magnitude)
         )
 
@@ -218,12 +214,14 @@ class TupleState:
         return replace(self, tuple_groups=tuple(map(self._fixed_group, self.tuple_groups)))
 
     def _fixed_group(self, group: TupleGroup) -> TupleGroup:
-        kept = group.restricted_if_few(~(group.reduced_cost > self.gap))  # NaN fixes nothing out
+        fraction = self.settings.presolve.kept_fraction
+        # NaN fixes nothing out
+        kept = group.restricted_if_few(~(group.reduced_cost > self.gap), fraction)
         level = np.float32(self.level - self.offset_sum + group.offset)
         residual_row = self.residual_row + group.plane_row
         bounds = level - kept.constants - _l1_distances(kept.weights, residual_row)
         return kept.restricted_if_few(
-            ~(kept.reduced_cost > self.gap) & ~(bounds > self.rounding_slack)
+            ~(kept.reduced_cost > self.gap) & ~(bounds > self.rounding_slack), fraction
         )
 
     def split(self, maximum: int, candidate: int) -> tuple[TupleState, TupleState]:
@@ -418,7 +416,7 @@ def ascend_group_planes(
     better = replace(
         state,
         tuple_groups=groups,
-        log_weights=np.log(np.maximum(result.lower_weights, MIN_LOWER_WEIGHT)),
+        log_weights=np.log(np.maximum(result.lower_weights, np.float32(annealing.min_weight))),
     )
     if better.bound > state.bound:
         return better, guess
@@ -435,7 +433,7 @@ def ascend_group_planes(
 
 def _with_active_set(group: TupleGroup, active_count: int) -> TupleGroup:
     binding = group.most_binding(active_count)
-    start_afresh = len(group.active_set) > ACTIVE_SET_FACTOR * active_count
+    start_afresh = len(group.active_set) > RESOURCES.active_set_factor * active_count
     return replace(
         group, active_set=binding if start_afresh else np.union1d(group.active_set, binding)
     )
@@ -448,6 +446,7 @@ def _plane_problem(state: TupleState) -> PlaneProblem:
     ends = np.cumsum([len(group.active_set) for group in state.tuple_groups])
     tuples_by_group = np.split(np.arange(len(constants)), ends[:-1])
     return PlaneProblem.of(
+        state.settings,
         LinearPieces(
             np.arange(len(constants)), Groups(tuples_by_group, len(constants)), weights, constants
         ),

@@ -15,15 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
 from suffice.model.step import Groups
 from suffice.verify.contract import OneHotCoordinates, Problem, Witness
 from suffice.verify.exact import confirm
-from suffice.verify.nets.crown import ZERO_TOLERANCE, PreparedProblem
-from suffice.verify.nets.crown.max_lines import TIE_TOLERANCE
-
-MAX_STARTS = 3  # known counterexamples that an attack starts from
-ERROR_FACTOR = 4  # times the checker's rounding error that a bound must exceed
+from suffice.verify.nets.crown import PreparedProblem
+from suffice.verify.tolerances import ERROR_FACTOR, TIE_TOLERANCE, ZERO_TOLERANCE
 
 
 def is_max_of_sums(problem: Problem) -> bool:
@@ -197,6 +195,7 @@ class MaxOfSums:
     def coordinate_descent(self, assignment: Ints, allowed_options: Bools) -> tuple[Ints, float]:
         """Coordinate descent within allowed options: change a word at a time while the lowest
         margin falls."""
+        work.count("attack_descents")
         rows = np.flatnonzero(allowed_options)
         sums = self.sums(assignment)
         word_of_row = self.word_of_option[rows]
@@ -256,7 +255,8 @@ class MaxOfSums:
         candidates = np.where(free_words, np.stack(starts), self.own_options)
         candidates = candidates[(candidates != self.own_options) @ self.word_costs <= self.max_cost]
         candidate_margins = self.margins(self.base + self.contributions[candidates].sum(1)).min(-1)
-        for place in np.argsort(candidate_margins, kind="stable")[:MAX_STARTS]:
+        most = self.problem.settings.attacks.starts
+        for place in np.argsort(candidate_margins, kind="stable")[:most]:
             assignment, lowest = self.coordinate_descent(
                 candidates[place], free_words[self.word_of_option]
             )

@@ -25,18 +25,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget, OutOfTime, Proved, Refuted, Unknown, Verdict
-from suffice.verify.nets.crown.max_lines import TIE_TOLERANCE
 from suffice.verify.nets.enumeration import CLOSED_LEAF
 from suffice.verify.nets.input_sets import ChosenOptions
 from suffice.verify.nets.options.max_of_sums import MaxOfSums, group_maxima, groups_left
 from suffice.verify.proof_tree import Pick, Tree
-
-BATCH_NODES = 64  # subproblems of a batch
-FRONTIER_BYTES = 10**9  # bytes that the frontier may take in all
-MAX_ACTIVE_FRACTION = 0.7  # of units that may still win: at most, for others to be dropped
-ATTACKED_BATCHES = 3  # first batches in which the subproblem with the lowest bound is attacked
+from suffice.verify.tolerances import TIE_TOLERANCE
 
 
 def decide_by_options(max_of_sums: MaxOfSums, free: Bools, budget: Budget) -> Verdict:
@@ -389,13 +386,15 @@ class _NodeBatch:
             self.constant[index],
         )
 
-    def with_active_units(self) -> _NodeBatch:
-        """Without the units that can win in none of the subproblems, if these are many."""
+    def with_active_units(self, most: float) -> _NodeBatch:
+        """Without the units that can win in none of the subproblems, if the others are at most this
+        fraction.
+        """
         maximum_lower = self.maximum_bounds[0]
         active = np.asarray(
             (self.unit_bounds[1] > maximum_lower[:, self.model.group_of_unit]).any(0)
         )
-        if not active.size or active.mean() > MAX_ACTIVE_FRACTION:
+        if not active.size or active.mean() > most:
             return self
         dropped = group_maxima(
             np.where(active, -np.inf, self.unit_bounds[0]), self.model.group_starts
@@ -437,6 +436,7 @@ class _BranchAndBound:
 
     def __init__(self, max_of_sums: MaxOfSums, free: Bools, rival: int, budget: Budget) -> None:
         self.max_of_sums = max_of_sums
+        self.settings = max_of_sums.problem.settings
         self.rival = rival
         self.budget = budget
         self.error = float(max_of_sums.error[rival])
@@ -469,7 +469,7 @@ class _BranchAndBound:
                 if answer is not None:
                     return answer
                 frontier += children
-                if _bytes_of(frontier) > FRONTIER_BYTES:
+                if _bytes_of(frontier) > RESOURCES.run_bytes:
                     return Unknown(
                         f"undecided after {len(self.split_domain)} subproblems, and more "
                         "would not fit into memory"
@@ -567,6 +567,7 @@ class _BranchAndBound:
     def _step(self, batch: _NodeBatch) -> tuple[Refuted | Unknown | None, list[_NodeBatch]]:
         """An answer, or the children of what is not closed."""
         self.rounds += 1
+        work.count("option_nodes", len(batch.ids))
         unproved = np.flatnonzero(batch.bound <= self.error)
         unproved_batch = batch.take(unproved)
         unproved_batch = (
@@ -579,8 +580,8 @@ class _BranchAndBound:
         unsplittable = ~self._splittable(unproved_batch).any(-1)
         if (
             unsplittable.any()
-            or self.rounds <= ATTACKED_BATCHES
-            or not self.rounds & (self.rounds - 1)
+            or self.rounds <= self.settings.attacks.descent_rounds
+            or not self.rounds & (self.rounds - 1)  # later at powers of two
         ):
             answer = self._attack(
                 unproved_batch.take(np.flatnonzero(unsplittable)[:1])
@@ -596,10 +597,12 @@ class _BranchAndBound:
                 f"undecided after {len(self.split_domain)} subproblems: the best bound is "
                 f"{unproved_batch.bound.min():.3g}"
             ), []
-        children = self._split(unproved_batch.with_active_units())
+        children = self._split(
+            unproved_batch.with_active_units(self.settings.presolve.kept_fraction)
+        )
+        size = RESOURCES.option_batch
         return None, [
-            children.take(slice(start, start + BATCH_NODES))
-            for start in range(0, len(children.ids), BATCH_NODES)
+            children.take(slice(start, start + size)) for start in range(0, len(children.ids), size)
         ]
 
     def _splittable(self, batch: _NodeBatch) -> Bools:

@@ -19,8 +19,7 @@ from suffice.model.step import Step, compact, is_sparse
 from suffice.verify.nets.crown import PreparedProblem, error_magnitudes
 from suffice.verify.nets.input_sets import Interval
 from suffice.verify.proof_tree import Leaf, Lemma, Pick, Split, Tree, TupleFixing
-
-MAX_KEPT_FRACTION = 0.75  # of the units: where more are left, a reduction does not pay
+from suffice.verify.tolerances import WIDENING
 
 
 def without_dominated(prepared: PreparedProblem) -> PreparedProblem:
@@ -81,7 +80,7 @@ def restricted_to_box(prepared: PreparedProblem, lower: Floats, upper: Floats) -
     )
     return (
         without_dominated(narrowed)
-        if count <= MAX_KEPT_FRACTION * prepared.unit_count
+        if count <= prepared.settings.presolve.kept_fraction * prepared.unit_count
         else prepared
     )
 
@@ -92,7 +91,7 @@ def interval_over_box(
     """Intervals of the first step's pre-activations over a box, widened well beyond rounding."""
     middle, radius = ((upper + side).ravel() / 2 for side in (lower, -lower))
     z = first_step.apply(middle[None])[0]
-    half_width = first_step.magnified(radius) + magnitude * 1e-9
+    half_width = first_step.magnified(radius) + magnitude * WIDENING
     return z - half_width, z + half_width
 
 

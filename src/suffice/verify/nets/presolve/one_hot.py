@@ -20,14 +20,9 @@ import numpy as np
 from suffice.model.network import Bools, Floats, Network
 from suffice.model.step import Groups, Step, compact, is_sparse
 from suffice.sets.regions import Choice
+from suffice.settings import RESOURCES
 from suffice.verify.contract import OneHotCoordinates, Problem, Refuted, Verdict, Witness
-
-MIN_FIRST_WEIGHTS = 10**6  # weights of a first step from which on one-hot coordinates pay
-MAX_CONTRIBUTIONS = 2 * 10**7  # numbers of contributions: beyond, the original takes less memory
-MIN_SHRINKING = 2  # times smaller that the first step must become
-MAX_OPTIONS = 48  # options of a word whose sets fit a whole number, next to the word's place
-UNIT_ROUNDOFF = 2.0**-53
-
+from suffice.verify.tolerances import MAX_CODED_OPTIONS, OPTION_SUM_ROUNDING
 
 # --- the smaller problem ---
 
@@ -40,12 +35,13 @@ def reduced_to_one_hot(problem: Problem) -> Problem:
     if not isinstance(region, Choice) or problem.one_hot is not None or len(steps) < 2:
         return problem
     _, options, dimension = region.points.shape
-    small = steps[0].weight.size < MIN_FIRST_WEIGHTS or MIN_SHRINKING * options > dimension
+    # the first step must be large, and no more than half as large then
+    is_large = steps[0].weight.size >= problem.settings.presolve.from_weights
+    shrinks = is_large and 2 * options <= dimension
     only_maxima = len(steps) == 2 and bool(steps[0].pooled.all())
-    too_wide = (
-        options > MAX_OPTIONS or len(steps[0].bias) * region.points[..., 0].size > MAX_CONTRIBUTIONS
-    )
-    return problem if too_wide or (small and not only_maxima) else one_hot_problem(problem)
+    contributions = len(steps[0].bias) * region.points[..., 0].size
+    too_wide = options > MAX_CODED_OPTIONS or contributions > RESOURCES.max_contributions
+    return one_hot_problem(problem) if (shrinks or only_maxima) and not too_wide else problem
 
 
 @lru_cache(maxsize=1)  # a question is often asked more than once
@@ -119,9 +115,8 @@ def _dominated(first: Step, one_hot: OneHotCoordinates, free: Bools) -> Bools:
     max_decrease = decreases.sum(-1)
     max_increase = increases.sum(-1)
     error = (
-        16
-        * one_hot.original.network.inputs
-        * UNIT_ROUNDOFF
+        one_hot.original.network.inputs
+        * OPTION_SUM_ROUNDING
         * (np.abs(constants) + max_increase - max_decrease)
     )
     lower_limit = groups.highest(constants + max_decrease - error)[groups.group]

@@ -24,13 +24,11 @@ from suffice.verify.nets.crown import PreparedProblem
 from suffice.verify.nets.presolve.dominated import interval_over_box, without_dominated
 from suffice.verify.proof_tree import Leaf, Split, Tree, TupleFixing
 
-MIN_FIRST_WEIGHTS = 10**6  # weights of a first step above which a restriction pays
-MIN_WORD_RATIO = 4  # times as many words as move must there be
-
 
 def restriction_applies(prepared: PreparedProblem, free: Bools) -> bool:
     """Whether so few words are free that the query is far smaller without the others."""
     problem = prepared.problem
+    settings = problem.settings.presolve
     plain_boxes = (
         isinstance(problem.region, Box) and problem.at_most is None and problem.one_hot is None
     )
@@ -38,8 +36,8 @@ def restriction_applies(prepared: PreparedProblem, free: Bools) -> bool:
     return bool(
         plain_boxes
         and first_is_pooled
-        and prepared.steps[0].weight.size > MIN_FIRST_WEIGHTS
-        and MIN_WORD_RATIO * free.sum() <= len(free)
+        and prepared.steps[0].weight.size > settings.from_weights
+        and settings.word_ratio * free.sum() <= len(free)
     )
 
 

@@ -12,12 +12,9 @@ import numpy as np
 
 from suffice.model.bag import term
 from suffice.model.network import Bools, Floats, Ints
+from suffice.verify import tolerances
 from suffice.verify.text.norm_form.count_ranges import CountRanges
 from suffice.verify.text.norm_form.instance import TextInstance
-
-# of all that is added up: how far a slope may leave the range of its steps; a little less than a
-# checker takes
-SLOPE_MARGIN = 0.0999
 
 
 class FeatureLines:
@@ -99,7 +96,7 @@ class FeatureLines:
         largest = most if lattice.bag.tf == "count" else term(lattice.bag.tf, most) ** 2
         each = lattice.scale**2 * largest
         if lattice.trellis is not None:
-            return lattice.trellis.largest_sum(allowed, each) * (1.0 + 1e-12)
+            return lattice.trellis.largest_sum(allowed, each) * tolerances.ROUND_UP
         by_choice = np.where(allowed, abs(lattice.option_counts) @ each, 0.0)
         total = float(np.maximum.reduceat(by_choice, lattice.first).sum())
         if lattice.pairs:
@@ -111,7 +108,7 @@ class FeatureLines:
                 each[lattice.pairs.feature[live]],
             )
             total += float(pair_by_word.sum())
-        return total * (1.0 + 1e-12)
+        return total * tolerances.ROUND_UP
 
     # --- with a line of some slope in S in the place of the root ---
 
@@ -148,7 +145,9 @@ class FeatureLines:
             else np.zeros(0)
         )
         above_chord = table - table[:, :1] - chord[:, None] * (self.counts - self.counts[:, :1])
-        chord_is_best = above_chord.min(1, initial=0.0) >= -1e-12 * self.instance.magnitude
+        chord_is_best = (
+            above_chord.min(1, initial=0.0) >= -tolerances.LINE_GAP * self.instance.magnitude
+        )
         return self._clamped(
             table,
             np.where(
@@ -176,7 +175,7 @@ class FeatureLines:
         down = np.where(index > 0, here - table[rows, np.maximum(index - 1, 0)], -np.inf)
         convex = down <= up
         wanted = np.where(convex, np.clip(slopes, down, np.maximum(up, down)), slopes)
-        return np.asarray(slopes + 0.6 * (wanted - slopes))
+        return np.asarray(slopes + self.instance.settings.slope_step * (wanted - slopes))
 
     def _count_correction(self, counts: Floats, shortfall: float) -> Floats:
         """Changes of slopes: a text pays what is lacking for features that it counts too often or
@@ -202,7 +201,7 @@ class FeatureLines:
             inside.any(1), np.where(inside, steps, -np.inf).max(1, initial=-np.inf), 0.0
         )
         margin = (
-            SLOPE_MARGIN
+            tolerances.SLOPE_MARGIN
             * self.instance.weight_magnitude
             / np.maximum(1.0, self.full_ranges.largest_count)
         )[self.variable[rows]]

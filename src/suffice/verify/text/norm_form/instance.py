@@ -11,15 +11,14 @@ from functools import cached_property
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.settings import DEFAULT, NormForm
+from suffice.verify import tolerances
 from suffice.verify.text.lattice import OptionLattice
 from suffice.verify.text.norm_form.count_ranges import (
     CountRanges,
     count_ranges,
     ranges_within_changes,
 )
-
-# of all that is added up: far more than doubles lose in sums of up to a million terms
-ROUNDING_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +36,7 @@ class TextInstance:
     allowed: Bools  # (choices,)
     at_most: int | None
     exactly: bool = False
+    settings: NormForm = DEFAULT.norm_form
 
     def within_limit(self, chosen: Ints) -> bool:
         """Whether a text keeps to the limit on changes."""
@@ -82,7 +82,7 @@ class TextInstance:
     @cached_property
     def tolerance(self) -> float:
         """Forms within this of zero decide nothing."""
-        return ROUNDING_SHARE * (self.magnitude + 1e-30)
+        return tolerances.FORM_SHARE * (self.magnitude + tolerances.TINY)
 
     def form_and_margin(self, counts: Floats) -> tuple[float, float]:
         """N + b sqrt(S), which has the margin's sign, and the margin."""

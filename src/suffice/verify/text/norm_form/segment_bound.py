@@ -14,15 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.model.network import Bools, Floats, Ints
+from suffice.verify import tolerances
 from suffice.verify.text.norm_form.count_ranges import CountRanges
 from suffice.verify.text.norm_form.feature_lines import FeatureLines
 from suffice.verify.text.norm_form.instance import InstanceRefuted, NormSegment, TextInstance
 from suffice.verify.text.norm_form.separable_minimum import ChangeMultiplier, changing_edges
 from suffice.verify.text.trellis import Trellis
-
-MOST_NORM_LINES = 10  # lines under the square root that are tried before the texts are split
-# of what the bound lacks: where one feature's line loses more, its counts are split
-COUNT_SPLIT_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +58,7 @@ class SegmentBound:
     def __init__(self, instance: TextInstance, subproblem: TextSubproblem) -> None:
         self.instance = instance
         self.lattice = instance.lattice
+        self.settings = instance.settings
         self.allowed = subproblem.allowed
         self.features = FeatureLines(instance, subproblem.allowed, subproblem.count_limits)
         self.feature_slopes = subproblem.feature_slopes
@@ -151,7 +149,7 @@ class SegmentBound:
         """Chords of the root over ranges of S, which are cut where they do not decide."""
         ranges = [self.features.norm_range]
         segments = []
-        lines_left = MOST_NORM_LINES
+        lines_left = self.settings.lines
         while ranges:
             low, high = ranges.pop()
             root_low = np.sqrt(low)
@@ -166,10 +164,11 @@ class SegmentBound:
                 segments.append(self._segment(low, high, slope))
                 continue
             lines_left -= 1
-            if lines_left <= 0 or high - low <= 1e-6 * high:
+            if lines_left <= 0 or high - low <= tolerances.NARROW_RANGE * high:
                 return None
             middle = self._squared_norm(self.cheapest)
-            if not low + 0.1 * (high - low) < middle < high - 0.1 * (high - low):
+            margin = self.settings.bracket_margin * (high - low)
+            if not low + margin < middle < high - margin:
                 middle = 0.5 * (low + high)
             ranges += [(low, middle), (middle, high)]
         return tuple(segments)
@@ -185,7 +184,7 @@ class SegmentBound:
         tangent = min(max(np.sqrt(self._squared_norm(self.instance.reference)), low), high) or high
         best = -np.inf
         minimisers = {}
-        for _ in range(MOST_NORM_LINES):
+        for _ in range(self.settings.lines):
             slope = 0.5 * self.instance.bias / tangent
             bound, refuted = self._bound_under_line(slope, 0.5 * self.instance.bias * tangent)
             if refuted is not None:
@@ -195,11 +194,12 @@ class SegmentBound:
             best = max(best, bound)
             root = np.sqrt(self._squared_norm(self.cheapest))
             minimisers[root > tangent] = self.cheapest
-            if abs(root - tangent) <= 1e-9 * high:
+            if abs(root - tangent) <= tolerances.NARROW_RANGE * high:
                 break
             low, high = (tangent, high) if root > tangent else (low, tangent)
-            tangent = min(max(root, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-            if high - low <= 1e-4 * high:
+            margin = self.settings.bracket_margin * (high - low)
+            tangent = min(max(root, low + margin), high - margin)
+            if high - low <= tolerances.NARROW_RANGE * high:
                 break
         self.best_bound = best
         if len(minimisers) == 2:
@@ -234,7 +234,9 @@ class SegmentBound:
                 best_slopes = slopes
                 self.multiplier = multiplier.last
                 self._remember(point)
-            exact_lines = point.line_gaps.max(initial=0.0) <= 1e-12 * self.instance.magnitude
+            exact_lines = (
+                point.line_gaps.max(initial=0.0) <= tolerances.LINE_GAP * self.instance.magnitude
+            )
             if point.bound > self.instance.tolerance or (exact_lines and multiplier.converged):
                 break
             shortfall = max(-point.bound, self.instance.tolerance)
@@ -287,7 +289,8 @@ class SegmentBound:
         return (
             feature
             if len(gaps)
-            and gaps[feature] > COUNT_SPLIT_SHARE * max(-self.best_bound, self.instance.tolerance)
+            and gaps[feature]
+            > self.settings.count_split_share * max(-self.best_bound, self.instance.tolerance)
             else None
         )
 
@@ -300,7 +303,7 @@ class SegmentBound:
         if self.other is not None:
             score += (self.other != self.cheapest) * self._count_differences(self.other)
         score += self._gap_by_word()
-        return int(np.where(open_words, score + 1e-12, -1.0).argmax())
+        return int(np.where(open_words, score + tolerances.TIE, -1.0).argmax())
 
     def branching_choice(self, word: int) -> Ints:
         """The choice of the cheapest text; where a range of S that was left behind has that one,
@@ -319,7 +322,7 @@ class SegmentBound:
         if self.lattice.trellis is not None:
             return np.ones(self.lattice.word_count)
         counted = np.asarray(abs(self.lattice.option_counts).sum(1)).ravel()
-        return np.asarray(1e-6 + np.abs(counted[other] - counted[self.cheapest]))
+        return np.asarray(tolerances.TIE + np.abs(counted[other] - counted[self.cheapest]))
 
     def _gap_by_word(self) -> Floats:
         """The gap of repeated features, shared out to the words that could hold them."""

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Bools, Floats, Ints
+from suffice.verify import tolerances
 from suffice.verify.text.lattice import OptionLattice
 from suffice.verify.text.norm_form.instance import TextInstance
-from suffice.verify.text.trellis import MOST_LAYERS, Trellis
+from suffice.verify.text.trellis import Trellis
 from suffice.verify.text.viterbi import shortest_path, shortest_path_within
-
-SLOPE_ROUNDS = 4  # rounds in which the slopes of repeated features are improved
-MOST_COUNTED_CHANGES = 8  # changes that are counted exactly on a path of neighbours
 
 
 def cheapest_text(
@@ -44,6 +43,7 @@ def cheapest_choices(
     """The cheapest choice at every word, at most (or exactly) so many of them other than the
     reference.
     """
+    work.count("trellis_passes")
     choice_costs = np.where(allowed, cost, np.inf)
     chosen, savings = best_changes(lattice, choice_costs, reference, exactly)
     if at_most is not None:
@@ -95,12 +95,14 @@ class ChangeMultiplier:
         self.instance = instance
         self.lattice = instance.lattice
         self.last = last
+        settings = instance.settings
         self.dualised = (
             bool(instance.lattice.pairs)
             and instance.at_most is not None
-            and instance.at_most > MOST_COUNTED_CHANGES
+            and instance.at_most > settings.counted_changes
         )
-        self.rounds = SLOPE_ROUNDS + 4 if self.dualised else SLOPE_ROUNDS
+        # slopes and the multiplier are searched together: as many rounds for each
+        self.rounds = (2 if self.dualised else 1) * settings.slope_rounds
         self.converged = not self.dualised
         self.low = -np.inf if instance.exactly else 0.0
         self.high = np.inf
@@ -141,7 +143,8 @@ class ChangeMultiplier:
         instance = self.instance
         limit = self.instance.at_most
         cost = trellis.priced(prices, np.where(allowed, 0.0, np.inf))
-        counted = limit is not None and limit <= MOST_LAYERS
+        # an explicit edge takes less than a pair of neighbours: three times as many are counted
+        counted = limit is not None and limit <= 3 * instance.settings.counted_changes
         limit = limit if counted else None
         value, chosen = trellis.shortest_path(
             cost, changing_edges(instance, trellis), limit, instance.exactly
@@ -203,9 +206,9 @@ class ChangeMultiplier:
         if self.low < multiplier < self.high or multiplier == self.low == 0.0:
             return multiplier
         if self.high == np.inf:
-            return self.low + abs(self.low) + 1e-9
+            return self.low + abs(self.low) + tolerances.FIRST_STEP
         return (
-            self.high - abs(self.high) - 1e-9
+            self.high - abs(self.high) - tolerances.FIRST_STEP
             if self.low == -np.inf
             else 0.5 * (self.low + self.high)
         )

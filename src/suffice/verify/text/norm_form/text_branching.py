@@ -14,7 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from suffice import work
 from suffice.model.network import Ints
+from suffice.settings import RESOURCES
 from suffice.verify.contract import Budget
 from suffice.verify.text.norm_form.count_ranges import CountRanges
 from suffice.verify.text.norm_form.instance import (
@@ -27,11 +29,9 @@ from suffice.verify.text.norm_form.instance import (
 )
 from suffice.verify.text.norm_form.segment_bound import SegmentBound, TextSubproblem
 
-MOST_SPLITS = 20_000
-
 
 def decide_instance(
-    instance: TextInstance, budget: Budget, most_splits: int = MOST_SPLITS
+    instance: TextInstance, budget: Budget, most_splits: int = RESOURCES.most_nodes
 ) -> InstanceVerdict:
     """Whether every allowed text has a margin above zero."""
     root = _TextNode(
@@ -44,6 +44,7 @@ def decide_instance(
         if budget.exhausted:
             return InstanceUnknown("time is up")
         node = heapq.heappop(queue)[-1]
+        work.count("text_subproblems")
         bound = SegmentBound(instance, node.subproblem)
         found = bound.run()
         if isinstance(found, InstanceRefuted):

@@ -1,0 +1,80 @@
+M = "suffice.proof.check_exact"
+SYMBOLS = {
+    f"{M}.{a}": b
+    for a, b in {
+        "Left": "TupleState",
+        "Scene": "NormalisedMargin",
+        "sieve": "fix_tuples",
+        "everybody": "unfixed",
+        "alone": "single_winners",
+        "named": "groups_to_join",
+        "joined": "join",
+        "fitting": "joinable",
+        "seen": "normalised",
+        "fine_shares": "lower_weights",
+        "sifted": "fixed",
+        "between": "plane_row",
+        "minus": "difference",
+        "LEAN": "TIE",
+        "FINE": "WEIGHT_DENOMINATOR",
+        "CHOICES": "MAX_TUPLES",
+        "Chosen": "DualChoice",
+        "Line": "UnitLines",
+        "Choice": "Winners",
+        "Part": "Group",
+        "maximum_lines": "max_lines",
+        "relu_line": "relu_lines",
+    }.items()
+}
+MEMBERS = {
+    f"{M}.{a}": b
+    for a, b in {
+        "Line.below": "lower_slope",
+        "Line.above": "upper_slope",
+        "Line.shift": "upper_intercept",
+        "Chosen.push": "beta",
+        "Leaf.reach": "intervals",
+        "Leaf.push": "beta",
+        "Leaf.tilted": "planes",
+        "Leaf.tilt": "plane",
+        "Leaf.live": "contenders",
+        "Leaf.around": "relax_step",
+        "Leaf.back": "backward_bound",
+        "Leaf.stated": "lemmas",
+        "Left.room": "gap",
+        "Left.bundles": "groups",
+        "Left.nobody": "is_empty",
+        "Scene.reach": "tuple_offset",
+        "Scene.own": "centres",
+        "Scene.row": "residual_row",
+        "Inputs.opened": "optional",
+        "Check.sieve": "tuple_fixing",
+    }.items()
+}
+LOCALS = {
+    f"{M}.relu_line": {},
+    f"{M}.maximum_lines": {"live": "contending", "floor": "largest_low", "top": "largest_high", "close": "tie", "shift": "intercept"},
+    f"{M}.between": {"found": "row"},
+    f"{M}.Leaf.__init__": {"reach": "intervals", "stated": "lemmas"},
+    f"{M}.Leaf.span": {},
+    f"{M}.Leaf.live": {"floor": "largest_low"},
+    f"{M}.Leaf.around": {"live": "contending"},
+    f"{M}.Leaf.back": {"form": "coefficients"},
+    f"{M}.Leaf.tilt": {"lean": "row", "live": "contending"},
+    f"{M}.Leaf.holds": {"mine": "shares"},
+    f"{M}.Left.split": {"choices": "tuples", "right": "kept"},
+    f"{M}.Scene.reach": {"choice": "winners", "line": "plane"},
+    f"{M}.sieve": {"bundles": "joined_groups", "lines": "planes", "scene": "margin_form"},
+    f"{M}.joined": {"room": "gap", "choices": "tuples"},
+    f"{M}.fitting": {"choices": "tuples", "choice": "winners", "lacks": "reduced_cost", "room": "gap", "more": "further"},
+    f"{M}.seen": {"there": "at_centre", "moves": "by_number"},
+    f"{M}.read_rows": {"scene": "margin_form"},
+    f"{M}.sifted": {"bundles": "groups", "lines": "planes", "scene": "margin_form", "reaches": "offsets", "reach": "mine", "tops": "largest", "line": "plane", "short": "reduced_costs", "room": "gap", "choices": "tuples", "instead": "with_tuple"},
+    f"{M}.columns_of": {"lines": "planes", "scene": "margin_form"},
+    f"{M}.Check.tree": {},
+}
+TEXT = [
+    (M, '"""below·z <= f(z) <= above·z + shift."""', '"""lower_slope·z <= f(z) <= upper_slope·z + upper_intercept, z being what a unit sums up."""'),
+    (M, '"""Lines around a relu: the one above holds at both ends, and a relu is convex."""', '"""The lines around a relu: its chord holds at both ends, and a relu is convex."""'),
+    (M, "there is nothing but maxima of the input to sieve", "there is nothing but maxima of the input to fix tuples of"),
+]
