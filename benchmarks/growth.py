@@ -155,8 +155,9 @@ def measured(row: Row, args: argparse.Namespace) -> str:
         checks.append(time.process_time() - started)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     cells = [
-        row.name, str(len(times)), str(sum(gap == 0 for gap in gaps)), f"{statistics.median(times):.2f}",
-        f"{max(times):.2f}", f"{max(gaps):g}", f"{statistics.mean(costs):.1f}", f"{statistics.median(checks):.2f}",
+        row.name, str(len(times)), str(sum(gap == 0 for gap in gaps)),
+        f"{statistics.median(times):.2f}", f"{max(times):.2f}", f"{max(gaps):g}",
+        f"{statistics.mean(costs):.1f}", f"{statistics.median(checks):.2f}",
         f"{memory:.0f}",
     ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"

@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "constraints.txt"
 HEAD = """\
-# The version of every package that the tests run with (`make lock` writes this file). pip takes from it what it needs.
+# The version of every package that the tests run with (`make lock` writes this file). pip takes
+# from it what it needs.
 # torch is pinned also while it is written, because an open range pulls gigabytes of GPU packages.
 """
 

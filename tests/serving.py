@@ -107,7 +107,9 @@ def opened(chromium: Any, **settings: Any) -> Iterator[Any]:
 # Two font sets of Debian's, and one that is wider than any: pages must fit whatever is installed.
 FONTS = {
     "as installed": "",
-    "DejaVu": ".suffice { --sans: 'DejaVu Sans'; --serif: 'DejaVu Serif'; --mono: 'DejaVu Sans Mono' }",
+    "DejaVu": (
+        ".suffice { --sans: 'DejaVu Sans'; --serif: 'DejaVu Serif'; --mono: 'DejaVu Sans Mono' }"
+    ),
     "Liberation": (
         ".suffice { --sans: 'Liberation Sans'; --serif: 'Liberation Serif'; --mono: 'Liberation "
         "Mono' }"

@@ -258,17 +258,17 @@ def test_the_reader_of_imports_sees_every_form(tmp_path, monkeypatch):
     path = tmp_path / "suffice" / "render" / "html.py"
     path.parent.mkdir(parents=True)
     path.write_text(
-        "import suffice.verify.nets as b, numpy.linalg\n"
+        "import suffice.prove.bounds as b, numpy.linalg\n"
         "from suffice import text as texts, load\n"
         "from suffice.importers.torch import f\n"
         "from ..oracles import ask\n"
         "from .terminal import show\n"
         "from .. import web\n"
-        "def f():\n    import suffice\n    from suffice.optimise.task import g\n"
+        "def f():\n    import suffice\n    from suffice.search.msa import g\n"
     )
-    loaded = {"verify", "text", "load", "importers", "oracles", "render", "web"}
+    loaded = {"prove", "text", "load", "importers", "oracles", "render", "web"}
     assert imports(path, lazy=False) == loaded
-    assert imports(path) == loaded | {"", "optimise"}
+    assert imports(path) == loaded | {"", "search"}
 
 
 def test_importing_suffice_imports_nothing_heavy():

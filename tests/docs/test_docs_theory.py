@@ -34,8 +34,8 @@ def test_the_sections_of_the_theory_are_numbered_in_order_and_each_names_its_cod
 
 
 def named_code(page: str) -> set[str]:
-    """What a page names in backticks: paths with a slash inside, and modules with a dot behind a folder of
-    the source.
+    """What a page names in backticks: paths with a slash inside, and modules with a dot behind a
+    folder of the source.
     """
     text = (DOCS / page).read_text(encoding="utf-8")
     paths = set(re.findall(r"`([a-z_]+/[a-z_/]+(?:\.py)?)`", text))
@@ -58,7 +58,7 @@ def is_there(name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("page", "least"), [("theory.md", 30), ("architecture.md", 35)])
+@pytest.mark.parametrize(("page", "least"), [("theory.md", 30), ("architecture.md", 100)])
 def test_every_module_that_a_page_names_is_there(page, least):
     names = named_code(page)
     assert len(names) >= least

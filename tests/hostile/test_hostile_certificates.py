@@ -74,7 +74,8 @@ def test_bounds_of_a_model_that_has_tables_alone_are_rejected(name):
 MODEL = """
 import numpy as np
 import suffice as sf
-box = sf.from_function(lambda texts: np.array([[0.0, 1.0]] * len(texts)), ["a", "b"], "m", version="1")
+scores = lambda texts: np.array([[0.0, 1.0]] * len(texts))
+box = sf.from_function(scores, ["a", "b"], "m", version="1")
 """
 NETWORK = """
 import suffice as sf

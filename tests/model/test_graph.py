@@ -113,8 +113,12 @@ def test_random_graphs_of_branches_equal_torch(seed):
 
 
 CONVOLUTIONS = [
-    {"padding": 2}, {"stride": 2, "padding": 1}, {"dilation": 2}, {"groups": 2}, {"groups": 4, "stride": 3},
-]  # fmt: skip
+    {"padding": 2},
+    {"stride": 2, "padding": 1},
+    {"dilation": 2},
+    {"groups": 2},
+    {"groups": 4, "stride": 3},
+]
 
 
 @pytest.mark.parametrize("more", CONVOLUTIONS, ids=str)

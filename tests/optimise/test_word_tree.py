@@ -460,7 +460,8 @@ def test_the_same_question_gives_the_same_bytes() -> None:
 SCRIPT = """
 import suffice as sf
 classifier = sf.load("sst-fc25")
-result = sf.explain(classifier, "a quiet , moving film that is never dull", perturbation=sf.KNNBox(60))
+text = "a quiet , moving film that is never dull"
+result = sf.explain(classifier, text, perturbation=sf.KNNBox(60))
 print(result.to_json())
 """
 

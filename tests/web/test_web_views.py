@@ -255,7 +255,8 @@ def test_models_have_names_for_people_and_show_their_cards(tab, address):
 CLIPPED = """() => [...document.querySelectorAll("body *")].filter((one) => {
   const style = getComputedStyle(one), box = one.getBoundingClientRect();
   if (!box.width || one.closest(".hidden, .skip, .scroll, .model-card, .chips, svg")) return false;
-  const over = one.scrollWidth > one.clientWidth + 1 && style.overflowX !== "visible" && style.display !== "inline";
+  const hides = style.overflowX !== "visible" && style.display !== "inline";
+  const over = one.scrollWidth > one.clientWidth + 1 && hides;
   const outside = box.right > document.documentElement.clientWidth + 1 || box.left < -1;
   return (over && !one.matches("select, input, .examples button, textarea")) || outside;
 }).map((one) => `${one.tagName} #${one.id} .${one.className}: ${one.textContent.slice(0, 40)}`)"""

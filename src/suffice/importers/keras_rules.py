@@ -360,5 +360,7 @@ WHY = {
         rules.MULTIPLIES,
     ),
     "lambda": "it is code of your own, which a file may hide anything in",
-    "textvectorization": "it reads strings; take it out of the model and give its vocabulary and a tokenizer",
+    "textvectorization": (
+        "it reads strings; take it out of the model and give its vocabulary and a tokenizer"
+    ),
 }

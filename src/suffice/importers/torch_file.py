@@ -32,7 +32,10 @@ TABLES = {
     "data/constants/": ("data/constants/model_constants_config.json", r"tensor_\d+"),
 }
 # What an archive may hold beside these: none of it is read, but for the order of bytes.
-UNREAD = "data/sample_inputs/model.pt|archive_format|archive_version|byteorder|.data/version|.data/serialization_id"
+UNREAD = (
+    "data/sample_inputs/model.pt|archive_format|archive_version|byteorder|.data/version|"
+    ".data/serialization_id"
+)
 ENTRIES = re.compile(
     "|".join(
         [re.escape(MODEL), *(f"{re.escape(c)}|{f}{n}" for f, (c, n) in TABLES.items()), UNREAD]

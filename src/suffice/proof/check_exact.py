@@ -941,9 +941,9 @@ class TupleState:
     its winners, y the input as numbers between -1 and 1 that move. That is at most a·y + (g + |f -
     a|) for any row a. So the margin is at least what is left of its row once all rows a are taken
     off, at its lowest, minus these constants. With the largest of each group's it is at least
-    `base`, and higher by all that those of the real winners fall short of them (their reduced costs): no more than -base.
-    And with the winners of one group themselves in the place of its plane, it must not be above
-    zero either.
+    `base`, and higher by all that those of the real winners fall short of them (their reduced
+    costs): no more than -base. And with the winners of one group themselves in the place of its
+    plane, it must not be above zero either.
 
     `gap` is how much tuples may fall short in all; at first as much as they like.
     """

@@ -30,8 +30,8 @@ STYLE = """
 .suffice .wide { overflow-x: auto; }
 .suffice .filter { display: none; gap: .5rem; flex-wrap: wrap; }
 .suffice .scripted .filter { display: flex; }
-.suffice .filter input, .suffice .filter select { font: inherit; padding: .35rem .6rem; color: inherit;
-  background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
+.suffice .filter input, .suffice .filter select { font: inherit; padding: .35rem .6rem;
+  color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
 .suffice .scripted th[data-sort] { cursor: pointer; text-decoration: underline dotted; }
 .suffice.report .audit h1, .suffice.report .audit h2 { margin: 0; }
 @media (max-width: 40rem) {
@@ -60,7 +60,8 @@ SCRIPT = """
     let up = false;
     const sort = () => {
       up = !up;
-      const value = row => row.cells[head.cellIndex].dataset.value || row.cells[head.cellIndex].textContent;
+      const cell = row => row.cells[head.cellIndex];
+      const value = row => cell(row).dataset.value || cell(row).textContent;
       const order = (a, b) => value(a).localeCompare(value(b), undefined, { numeric: true });
       rows.sort((a, b) => up ? order(a, b) : order(b, a)).forEach(row => body.append(row));
       table.querySelectorAll("th[aria-sort]").forEach(other => other.removeAttribute("aria-sort"));

@@ -24,7 +24,8 @@ BOTTOM = 176
 HEIGHT = 216
 LEVEL = 0.34  # half of the width of a level, in columns
 STYLE = """
-.suffice .growth-chart { width: 100%; display: block; overflow: visible; font: .8125rem var(--sans); }
+.suffice .growth-chart { width: 100%; display: block; overflow: visible;
+  font: .8125rem var(--sans); }
 .suffice .growth-chart line { stroke: var(--accent); stroke-width: 2.5; stroke-linecap: square; }
 .suffice .growth-chart .low { stroke-dasharray: 5 4; stroke-width: 1.5; }
 .suffice .growth-chart .ground { stroke: var(--line); stroke-width: 1; }

@@ -27,14 +27,15 @@ PREFERENCES = ("content", "found")
 # Function words of English; those that deny (no, not, never, nor, without) carry meaning and are
 # not among them.
 FUNCTION_WORDS = """
-a about above after again all also am an and any are as at be because been before being below between both but by
-can could did do does doing down during each either else ever few for from further had has have having he her here
-hers herself him himself his how i if in into is it its itself just may me might mine more most must my myself now
-of off on once only or other our ours ourselves out over own s same shall she should so some such t than that the
-their theirs them themselves then there these they this those through to too under until up upon us very was we
-were what when where which while who whom whose why will with would you your yours yourself yourselves
-'d 'll 'm 're 's 've i'm i've i'll i'd you're you've you'll he's she's it's we're we've they're they've that's
-there's what's who's let's
+a about above after again all also am an and any are as at be because been before being below
+between both but by can could did do does doing down during each either else ever few for from
+further had has have having he her here hers herself him himself his how i if in into is it its
+itself just may me might mine more most must my myself now of off on once only or other our ours
+ourselves out over own s same shall she should so some such t than that the their theirs them
+themselves then there these they this those through to too under until up upon us very was we were
+what when where which while who whom whose why will with would you your yours yourself yourselves 'd
+'ll 'm 're 's 've i'm i've i'll i'd you're you've you'll he's she's it's we're we've they're they've
+that's there's what's who's let's
 """
 STOP_WORDS = frozenset(FUNCTION_WORDS.split())
 

@@ -86,10 +86,9 @@ def document(
 
 def _ask(verb: str, fields: Mapping[str, Field]) -> dict[str, Any]:
     found = {
-        "description": f"The dictionary that `suffice {verb} --json` prints; or, where the client accepts "
-        "text/event-stream, the events job, text, progress, phase and answer (or refused or "
-        "failed), and then equal, "
-        "words, next, report and done.",
+        "description": f"The dictionary that `suffice {verb} --json` prints; or, where the client "
+        "accepts text/event-stream, the events job, text, progress, phase and answer (or refused "
+        "or failed), and then equal, words, next, report and done.",
         "headers": {
             "X-Suffice-Answer": {
                 "schema": {"type": "string"},
@@ -103,9 +102,8 @@ def _ask(verb: str, fields: Mapping[str, Field]) -> dict[str, Any]:
 
 def _put(fields: Mapping[str, Field]) -> dict[str, Any]:
     found = {
-        "description": "Its id, how many rows it has and how many are done: the same file with the same "
-        "question is "
-        "the same, and goes on where it was.",
+        "description": "Its id, how many rows it has and how many are done: the same file with the "
+        "same question is the same, and goes on where it was.",
         "content": {"application/json": {"schema": {"type": "object"}}},
     }
     return _post("Bring a file of texts, and what to ask of each.", "corpus", fields, found)

@@ -6,7 +6,7 @@ Method: backward bounds with a-priori rounding errors, upper planes (theory, sec
 *Rounding.* With u = 2^-53, a sum of m products of doubles, in any order, fused or not, is off by
 1.01 m u Σ|a||b| and underflow at most. Bounds are worked out in doubles and lowered by G·S, where S
 adds up how large all that goes in can be. Interval bounds over the whole region, widened by G,
-bound the values h between steps; `magnitude` = |W||h| + |b| bounds the terms of z = W h + b, so |z| too.
+bound the values h between steps; `size` = |W||h| + |b| bounds the terms of z = W h + b, so |z| too.
 A row A of doubles over a step's outputs counts as exact. Back through relu and step it becomes A'W,
 A' being A times slopes in [0, 1] less multipliers: the doubles for it change the form by at most
 (1.01 n_out + 2.01) u (|A| + |beta|)·size, its constants A'·b and A·shift by 2.1 n_out u of the
