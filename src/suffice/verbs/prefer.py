@@ -74,10 +74,6 @@ class Preference:
     budget: Budget
     # sets in which nothing is left to exchange, as far as attacks tell
     seen: set[bytes] = field(default_factory=set)
-    patience: int = field(init=False)  # candidates that may still be left open
-
-    def __post_init__(self) -> None:
-        self.patience = self.settings.vain_tries
 
     @property
     def settings(self) -> Answers:
@@ -86,6 +82,11 @@ class Preference:
     @property
     def wanted(self) -> bool:
         return bool(self.question.more.get("prefer", "content") == "content")
+
+    @cached_property
+    def patience(self) -> int:
+        """How many candidates of a walk may be left open."""
+        return self.settings.vain_tries
 
     @cached_property
     def oracle(self) -> BoundsOracle:

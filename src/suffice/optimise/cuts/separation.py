@@ -159,7 +159,7 @@ class CutSeparator:
         inside = np.isin(np.arange(len(harm)), core)
         order = np.argsort(-np.where(inside, np.inf, harm), kind="stable")  # the flip first
         order = order[inside[order] | ((harm > 0) & ~self.include)[order]]
-        share = self.session.settings.cuts.nearly_all
+        share = self.session.settings.cuts.similar_share
         wanted = share * self.worst_case.form_value(rival, self.worst_case.lattice.first)
         size = len(core)
         while (

@@ -191,7 +191,7 @@ class RestorationRelaxation:
                 best_violation = violation
             subgradient = np.where(self.changed, cut.restored - point, 0.0)
             squared_length = float(subgradient @ subgradient)
-            found = violation >= self.settings.nearly_all * target
+            found = violation >= self.settings.target_share * target
             if squared_length < tolerances.NO_DIRECTION or found:
                 break
             # a Polyak step that does not raise the violation was too long: half of it
