@@ -83,6 +83,7 @@ WALK = [
     "errors",
     "version",
     "settings",
+    "work",
     "model",
     "sets",
     "proof",
