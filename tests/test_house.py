@@ -224,7 +224,7 @@ def test_the_checker_sees_nothing_of_the_prover():
 
 
 def test_tolerances_are_shared_by_nobody():
-    """The prover's are read outside of proof/, the checker's inside; neither imports any of ours."""
+    """The prover's are read outside of proof, the checker's inside; neither imports ours."""
     proof = SOURCE / "proof"
     for side in ("verify", "proof/check"):
         module = "suffice." + side.replace("/", ".") + ".tolerances"

@@ -156,3 +156,25 @@ def test_a_nameless_number_is_found():
     tree = ast.parse("A = 1\nB: int = 3\nclass C:\n    d = 0.97\ndef f(x):\n    return 9 * x\n")
     assert constants(tree) == ["B: int = 3", "d = 0.97"]
     assert {number for node in functions(tree) for number in literals(node)} == {9}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"branching": settings.Branching(gap_weight=-1.0)},
+        {"branching": settings.Branching(gap_weight=float("nan"))},
+        {"branching": settings.Branching(small_round=2.5)},  # type: ignore[arg-type]
+        {"branching": settings.Attacks()},
+        {"ascent": settings.Ascent(iterations=(1, 2, 3))},  # type: ignore[arg-type]
+        {
+            "plane_ascent": settings.PlaneAscent(
+                first=settings.Annealing(10, (1.0, -1.0), (1.0, 1.0))
+            )
+        },
+    ],
+    ids=str,
+)
+def test_numbers_that_make_no_sense_are_refused_by_name(wrong):
+    (group,) = wrong
+    with pytest.raises(suffice.InputError, match=rf"settings\.{group}"):
+        Settings(**wrong)

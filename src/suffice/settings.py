@@ -15,9 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
+
+from suffice.errors import InputError
 
 
 def rest(part: float) -> float:
@@ -705,6 +709,17 @@ class Settings:
     hitting_sets: HittingSets = HittingSets()
     answers: Answers = Answers()
 
+    def __post_init__(self) -> None:
+        for group in fields(self):
+            default = group.default
+            given = getattr(self, group.name)
+            if type(given) is not type(default):
+                raise InputError(
+                    f"settings.{group.name} must be {type(default).__name__}(...), not {given!r}."
+                )
+            for name, value, usual in _numbers(group.name, given, default):
+                _check_number(name, value, usual)
+
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain data, group by group."""
         return asdict(self)
@@ -714,6 +729,33 @@ class Settings:
         """A name for these numbers: the first 16 digits of a SHA-256 of them."""
         data = json.dumps(self.to_dict(), sort_keys=True, default=float)
         return hashlib.sha256(data.encode()).hexdigest()[:16]
+
+
+def _numbers(name: str, given: Any, usual: Any, count: int = 0) -> Iterator[tuple[str, Any, Any]]:
+    """Every number of some settings with its name and the usual one of its place; `count` is how
+    many there must be, 0 where any number of them will do.
+    """
+    if is_dataclass(usual):
+        for one in fields(usual):
+            theirs = getattr(usual, one.name)
+            fixed = len(theirs) if isinstance(theirs, tuple) and "..." not in one.type else 0
+            yield from _numbers(f"{name}.{one.name}", getattr(given, one.name), theirs, fixed)
+    elif isinstance(usual, tuple):
+        if not isinstance(given, tuple) or not given or len(given) != (count or len(given)):
+            raise InputError(f"settings.{name} must be numbers such as {usual}, not {given!r}.")
+        for i, value in enumerate(given):
+            yield from _numbers(name, value, usual[min(i, len(usual) - 1)])
+    else:
+        yield name, given, usual
+
+
+def _check_number(name: str, value: Any, usual: Any) -> None:
+    """Whole numbers count something that is done: at least 0; the others are finite, too."""
+    kinds = {bool: (bool,), int: (int,), float: (int, float)}[type(usual)]
+    right = type(value) in kinds and math.isfinite(value) and value >= 0
+    if not right:
+        what = {bool: "True or False", int: "a whole number", float: "a number"}[type(usual)]
+        raise InputError(f"settings.{name} must be {what} of at least 0, not {value!r}.")
 
 
 DEFAULT = Settings()
