@@ -228,12 +228,14 @@ def test_the_checker_sees_nothing_of_the_prover():
 
 def test_tolerances_are_shared_by_nobody():
     """Each side reads its own; the two modules themselves import nothing of ours."""
-    for side in ("verify", "proof/check"):
-        module = "suffice." + side.replace("/", ".") + ".tolerances"
-        assert modules_of(SOURCE / side / "tolerances.py") == set()
-        readers = {path for path in SOURCE.rglob("*.py") if module in modules_of(path)}
-        assert readers
-        assert [path for path in readers if SOURCE / side not in path.parents] == []
+    readers = {}
+    for side in ("verify", "proof.check"):
+        module = f"suffice.{side}.tolerances"
+        assert modules_of(SOURCE.parent.joinpath(*module.split(".")).with_suffix(".py")) == set()
+        paths = [path for path in SOURCE.rglob("*.py") if module in modules_of(path)]
+        readers[side] = {path.relative_to(SOURCE).parts[:2] for path in paths}
+    assert {first for first, _ in readers["verify"]} == {"verify", "optimise"}
+    assert readers["proof.check"] == {("proof", "check")}
 
 
 def test_the_doors_do_not_see_each_other():

@@ -34,7 +34,7 @@ def test_all_readers_decide_alike(name):
 
 
 def test_the_exact_checker_calls_the_same_bounds_equal():
-    assert check_exact.LEAN == prover.TIE_TOLERANCE == prover.TIE_RATIO - 1
+    assert check_exact.TIE == prover.TIE_TOLERANCE == prover.TIE_RATIO - 1
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (30, 8), (4000, 200), (60_000, 2)])
@@ -86,7 +86,7 @@ def test_shares_are_held_exactly_by_singles():
     for denominator in (prover.SHARE_DENOMINATOR, prover.ROW_SHARE_DENOMINATOR):
         parts = np.arange(denominator + 1) / denominator
         assert (parts.astype(np.float32) == parts).all()
-        assert check_exact.FINE % denominator == 0
+        assert check_exact.WEIGHT_DENOMINATOR % denominator == 0
 
 
 def test_sets_of_options_and_places_fit_an_integer():
@@ -102,12 +102,11 @@ def test_intervals_are_widened_beyond_rounding():
 
 @pytest.mark.parametrize("module", [prover, checker])
 def test_every_tolerance_is_read(module):
-    """In the folder that it is made for."""
+    """By the prover or the search, and by the checker."""
     path = Path(module.__file__)
-    folder = path.parent
-    others = "\n".join(
-        other.read_text(encoding="utf-8") for other in folder.rglob("*.py") if other != path
-    )
+    folders = [path.parent] if module is checker else [path.parent, SOURCE / "optimise"]
+    readers = [other for folder in folders for other in folder.rglob("*.py") if other != path]
+    others = "\n".join(reader.read_text(encoding="utf-8") for reader in readers)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     for name in numbers(module):
