@@ -228,10 +228,12 @@ class Attacks:
     """Linearisations of an attack in bulk, each a forward and a backward run; deep attacks take
     twice as many. [runs; never swept]"""
     starts: int = 4
-    """Random starts of a complete look, known flips and lowest minimisers that others start from,
-    rivals that deep attacks aim at in turn, lowest enumerated inputs that are confirmed: more find
-    more flips, each costs runs. [points; batch.py: other numbers of random starts were no
-    faster]"""
+    """Random starts of a complete look, lowest minimisers that PGD starts from, lowest enumerated
+    inputs that are confirmed: more find more flips, each costs runs. [points; batch.py:
+    other numbers of random starts were no faster]"""
+    rivals: int = 3
+    """Most promising rivals that deep attacks aim at in turn, and known flips that an attack on
+    another set starts from. [rivals; flips; never swept]"""
     deep_attacks: int = 24
     """Attacks on one set before a slow complete look; PGD goes on from a third of them. [attacks;
     never swept; growth.py --rows filters: tuple fixing that ends at a flip takes 65 to 160 ms]"""

@@ -102,15 +102,12 @@ def test_intervals_are_widened_beyond_rounding():
 
 @pytest.mark.parametrize("module", [prover, checker])
 def test_every_tolerance_is_read(module):
-    """In the folders that it is made for: by the prover, or by its checker."""
+    """By the checker, or on the prover's side: the search and the verbs too."""
     path = Path(module.__file__)
-    folders = [path.parent, *((SOURCE / "optimise", SOURCE / "verbs") if module is prover else ())]
-    others = "\n".join(
-        other.read_text(encoding="utf-8")
-        for folder in folders
-        for other in folder.rglob("*.py")
-        if other != path
-    )
+    sides = [path.parent, SOURCE / "optimise", SOURCE / "verbs"]
+    folders = [path.parent] if module is checker else sides
+    readers = [other for folder in folders for other in folder.rglob("*.py") if other != path]
+    others = "\n".join(reader.read_text(encoding="utf-8") for reader in readers)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     for name in numbers(module):

@@ -326,7 +326,7 @@ class Attacker:
         problem = self.problem
         settings = problem.settings.attacks
         rows = np.repeat(free[None], restarts, axis=0)
-        ranked_rivals = self.rivals_by_promise(free[None])[0][: settings.starts]
+        ranked_rivals = self.rivals_by_promise(free[None])[0][: settings.rivals]
         rivals = ranked_rivals[np.arange(restarts) % len(ranked_rivals)]
         start = vertex_step(
             problem, rows, _random_directions(seed, (restarts, *problem.center.shape))

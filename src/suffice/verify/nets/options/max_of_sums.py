@@ -255,7 +255,7 @@ class MaxOfSums:
         candidates = np.where(free_words, np.stack(starts), self.own_options)
         candidates = candidates[(candidates != self.own_options) @ self.word_costs <= self.max_cost]
         candidate_margins = self.margins(self.base + self.contributions[candidates].sum(1)).min(-1)
-        most = self.problem.settings.attacks.starts
+        most = self.problem.settings.attacks.rivals
         for place in np.argsort(candidate_margins, kind="stable")[:most]:
             assignment, lowest = self.coordinate_descent(
                 candidates[place], free_words[self.word_of_option]
