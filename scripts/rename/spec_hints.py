@@ -1,1 +1,0 @@
-HINTS = {"suffice.search.restoration.Prover._decide": {"start": "perturbed"}}
