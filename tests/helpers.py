@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from suffice.corpus.running import Run
 from suffice.model.classifier import Classifier
 from suffice.model.network import Network
 from suffice.sets.perturbations import Perturbation
+from suffice.settings import DEFAULT, Settings
+from suffice.verbs.question import Question
+
+MADE = Question.__init__
 
 
 def make_classifier(
@@ -82,3 +87,20 @@ def refused(classifier: Classifier, text: str, perturbation: Perturbation) -> bo
     except sf.Rejected:
         return True
     return False
+
+
+def changed_settings(**groups: dict[str, Any]) -> Settings:
+    """The usual settings but for some numbers, by group: branching={"small_round": 1}."""
+    return replace(
+        DEFAULT, **{name: replace(getattr(DEFAULT, name), **new) for name, new in groups.items()}
+    )
+
+
+def use_settings(patch: pytest.MonkeyPatch, **groups: dict[str, Any]) -> None:
+    """From now on every question has these settings instead of the usual ones."""
+    settings = changed_settings(**groups)
+
+    def make(self: Question, *more: Any, **given: Any) -> None:
+        MADE(self, *more, **{**given, "settings": settings})
+
+    patch.setattr(Question, "__init__", make)

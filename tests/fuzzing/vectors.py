@@ -22,15 +22,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "proof"))
 from brute import WORDS
 from cases import flip_among, samples
+from helpers import changed_settings
 from test_smooth import KINDS, SWAPS, smooth, text_of
 
 import suffice as sf
 from fuzzing.common import Wrong, accept, both_accept, exact_model, need
 from fuzzing.subsets import shown, some_classifier
 from suffice.model.network import Conv1d, Dense, Floats, MaxPool, Network, Relu, Transpose
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Proved, Refuted, Unknown, Verdict
-from suffice.verify.nets.branch import root
-from suffice.verify.nets.joint_maxpool import tuple_fixing
 from suffice.verify.solvers import make_oracle
 
 QUESTIONS = 4  # of one classifier
@@ -51,23 +51,30 @@ def maxima(seed: int, counts: Counter[str]) -> Iterator[str]:
     few maxima.
     """
     rng = np.random.default_rng([29, seed])
-    usual = (root.MIN_MAXIMA_TO_FIX, tuple_fixing.SUBPROBLEMS_PER_NODE)
-    root.MIN_MAXIMA_TO_FIX, tuple_fixing.SUBPROBLEMS_PER_NODE = (
-        (1, FEW_PARTS) if seed % 2 else usual
+    few_nodes = 2 * FEW_PARTS * DEFAULT.joint_maxpool.tuples_per_subproblem
+    short = changed_settings(
+        branching={"small_round": 1}, joint_maxpool={"joined_up_to": few_nodes}
     )
-    try:
-        yield from questions(text_cnn(rng), some_box, rng, counts)
-    finally:
-        root.MIN_MAXIMA_TO_FIX, tuple_fixing.SUBPROBLEMS_PER_NODE = usual
+    yield from questions(text_cnn(rng), some_box, rng, counts, short if seed % 2 else DEFAULT)
 
 
 def questions(
-    classifier: sf.Classifier, sets: Sets, rng: np.random.Generator, counts: Counter[str]
+    classifier: sf.Classifier,
+    sets: Sets,
+    rng: np.random.Generator,
+    counts: Counter[str],
+    settings: sf.Settings = DEFAULT,
 ) -> Iterator[str]:
     model = exact_model(classifier)
     for _ in range(QUESTIONS):
         text = rng.choice([*WORDS, "nowhere"], classifier.length).tolist()
-        asked = sf.Question(classifier, text, perturbation=sets(rng, classifier, text), seconds=30)
+        asked = sf.Question(
+            classifier,
+            text,
+            perturbation=sets(rng, classifier, text),
+            seconds=30,
+            settings=settings,
+        )
         for said in every_subset(asked, rng, model, counts):
             yield f"{' '.join(text)} under {asked.perturbation.to_dict()}: {said}"
 

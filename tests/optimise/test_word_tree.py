@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text
+from helpers import make_classifier, make_text, use_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -321,9 +321,11 @@ def test_the_bounds_hold_wherever_the_search_is_interrupted(
     """Proofs are made weak so that words are split on, and the search is stopped at its n-th
     question.
     """
-    monkeypatch.setattr("suffice.optimise.restoration.PROOF_SUBPROBLEMS", 1)
-    monkeypatch.setattr("suffice.optimise.word_tree.ATTACK_ROUNDS", 1)
-    monkeypatch.setattr("suffice.optimise.word_tree.NODE_BATCH", 2)
+    use_settings(
+        monkeypatch,
+        restorations={"proof_subproblems": (1, 1)},
+        word_tree={"attacks": 1, "node_batch": 2},
+    )
     ask, left = OracleCache.ask, [0]
 
     def limited(self: OracleCache, held: Bools, effort: int) -> list[Verdict]:
@@ -386,8 +388,7 @@ def test_undecided_nodes_wait_for_all_others_of_their_bound() -> None:
 def test_attacks_made_harder_to_undo_change_no_answer(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("suffice.optimise.word_tree.PLAIN_ROUNDS", 0)
-    monkeypatch.setattr("suffice.optimise.word_tree.WIDE_FIRST_STEP", 0)
+    use_settings(monkeypatch, word_tree={"attacks": 2, "strengthen_from": (0, 0)})
     used = []
     harden = WordTreeSearch._strengthen_cost
     monkeypatch.setattr(
@@ -410,7 +411,6 @@ def test_holding_words_that_nothing_can_do_without_changes_no_answer(
     """Proofs are made weak so that words are split on; most times such words are looked for at the
     very first.
     """
-    monkeypatch.setattr("suffice.optimise.restoration.PROOF_SUBPROBLEMS", 1)
     press, found = WordTreeSearch._fix_necessary, []
     monkeypatch.setattr(
         WordTreeSearch,
@@ -418,8 +418,10 @@ def test_holding_words_that_nothing_can_do_without_changes_no_answer(
         lambda self, node: (found.append(press(self, node)), found[-1])[1],
     )
     for seed in range(30):
-        monkeypatch.setattr(
-            "suffice.optimise.word_tree.LARGE_SUBPROBLEM", 10**8 if seed % 3 == 0 else -1
+        use_settings(
+            monkeypatch,
+            restorations={"proof_subproblems": (1, 1)},
+            word_tree={"large_subproblem": 10**8 if seed % 3 == 0 else 0},
         )
         case = Case(kind, 1300 + seed, length=4 + seed % 2)
         result = case.explain(self_check=True)

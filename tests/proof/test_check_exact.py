@@ -391,7 +391,7 @@ def test_what_is_no_certificate_for_one_is_none_for_the_other_and_fills_no_memor
         (exact, "knapsack", lambda gains, costs, budget: Fraction(0)),
         (exact.Leaf, "holds", lambda *_: True),
         (exact.Word, "holds", lambda *_: True),
-        (exact, "relu_line", lambda *_: exact.SAME),
+        (exact, "relu_lines", lambda *_: exact.SAME),
         (exact.Inputs, "least", lambda self, row: Fraction(1)),
         (exact.Check, "counterexample", lambda *_: None),
     ],

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import use_settings
 from scipy import sparse
 
 import suffice as sf
@@ -165,7 +166,7 @@ def test_attacks_through_sparse_weights_are_accepted_by_both_checkers(tmp_path, 
     """Words that flip the label alone are looked for first, so that word trees have attacks on
     them.
     """
-    monkeypatch.setattr("suffice.optimise.word_tree.LARGE_SUBPROBLEM", -1)
+    use_settings(monkeypatch, word_tree={"large_subproblem": 0})
     attacks = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from helpers import make_classifier, make_text
+from helpers import make_classifier, make_text, use_settings
 from judges import Judge
 from rich.console import Console
 
@@ -536,7 +536,7 @@ def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_
         network, table, ["<PAD>", "<UNK>", *words], ["negative", "positive"], 7
     )
     result = sf.explain(classifier, words, perturbation=sf.Deletion())
-    monkeypatch.setattr("suffice.verbs.prefer.CONTENT_WORD_SUBPROBLEMS", 0)
+    use_settings(monkeypatch, answers={"exchange_subproblems": 0})
     weaker = sf.explain(classifier, words, perturbation=sf.Deletion())
     assert len(result.positions) == len(weaker.positions)
     assert result.positions != weaker.positions

@@ -14,7 +14,7 @@ import suffice as sf
 from suffice.verbs import accepting
 
 TEXT = "the plot is thin but the acting is superb"
-KEYS = {"format", "status", "by", "reason", "witness", "proved", "certificate"}
+KEYS = {"format", "status", "by", "reason", "witness", "proved", "certificate", "stats"}
 
 
 @pytest.fixture(scope="module")

@@ -471,7 +471,7 @@ def bounds_by_lines(problem, free, limit):
             prices = np.where(proof.domains.optional[codes], proof.costs, 0.0)
             yield windows, [proof.domains.options[code] for code in codes], bound, prices, left
         if open_.any():
-            chunks.append(proof._split(chunk.take(np.flatnonzero(open_)).with_active_units()))
+            chunks.append(proof._split(chunk.take(np.flatnonzero(open_)).with_active_units(0.7)))
 
 
 def too_high(question, limits=(np.inf, 3)):

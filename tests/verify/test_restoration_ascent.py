@@ -13,9 +13,9 @@ from test_max_planes import TEXT, both_accept
 
 import suffice as sf
 from suffice.errors import Rejected
-from suffice.optimise import restoration
 from suffice.optimise.restoration import SwapSearch
 from suffice.sets.regions import Box
+from suffice.settings import DEFAULT
 from suffice.verify.contract import Budget, Problem, Proved
 from suffice.verify.nets.branch import UndoneBy, decide_restorations
 from suffice.verify.nets.branch.branch_run import BranchRun
@@ -168,7 +168,7 @@ def test_patient_exchanges_lose_nothing_and_what_they_find_is_affordable():
         problem = form.problem
         level = float(inputs.budget[0])
         margins = {}
-        for patience in (0, restoration.SWAP_PATIENCE):
+        for patience in (0, DEFAULT.restorations.rounds):
             some = SwapSearch(problem, inputs.perturbed[0], 0, first(inputs), inputs.costs, level)
             words = some.run(inputs.optional[0], Budget(), patience)
             assert inputs.costs[words].sum() <= level

@@ -35,6 +35,7 @@ FORMAT = 1
 # what meta says beyond the question itself
 ANSWERED = {
     "versions",
+    "settings",
     "words",
     "checked",
     "proved",
