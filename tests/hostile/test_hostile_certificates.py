@@ -152,7 +152,7 @@ def test_changed_texts_are_written_one_by_one(tmp_path):
     code = """
 import itertools, json
 from suffice.model.text import written
-from suffice.proof.replay.given_question import all_texts, cheaper
+from suffice.proof.replay.given_question import all_texts, cheaper_texts
 text, new = json.load(open(json.loads(sys.argv[1])[0]))
 text = written(text)
 options = [()] * 9_999 + [(), tuple(new)]

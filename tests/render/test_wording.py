@@ -519,7 +519,7 @@ def test_of_two_content_words_the_one_that_says_more_by_itself_is_preferred():
         assert result.alternatives.count == 2
 
 
-@pytest.mark.parametrize("seed", [15, 38, 41, 44, 54])
+@pytest.mark.parametrize("seed", [22, 25, 44, 54, 77])
 def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_enough(
     seed, monkeypatch
 ):
@@ -536,7 +536,7 @@ def test_a_stronger_word_is_preferred_where_plain_bounds_do_not_show_that_it_is_
         network, table, ["<PAD>", "<UNK>", *words], ["negative", "positive"], 7
     )
     result = sf.explain(classifier, words, perturbation=sf.Deletion())
-    use_settings(monkeypatch, answers={"exchange_subproblems": 0})
+    use_settings(monkeypatch, answers={"vain_tries": 0})
     weaker = sf.explain(classifier, words, perturbation=sf.Deletion())
     assert len(result.positions) == len(weaker.positions)
     assert result.positions != weaker.positions
